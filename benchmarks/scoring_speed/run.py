@@ -60,8 +60,8 @@ from ragassay.scoring import (
     decide,
     document_recall,
     entities,
+    entities_present,
     f_beta,
-    found_entities,
     hit_rate,
     mean,
     ndcg_at_k,
@@ -204,7 +204,7 @@ TEXTS: dict[str, Callable[[Sample], object]] = {
         for name in ("exact_match", "token_recall", "token_f1", "rouge_l", "bleu", "chrf")
     },
     "entities of the reference": lambda s: entities(s.reference or ""),
-    "entity_recall or found_entities, 8 entities in 5 chunks": lambda s: found_entities(
+    "entity_recall or entities_present, 8 entities in 5 chunks": lambda s: entities_present(
         ("Paris", "Oslo", "Vienna", "1999", "312 metres", "US", "Alan Smith", "1,000"),
         [c.text for c in s.contexts or ()],
     ),

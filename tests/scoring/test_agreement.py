@@ -192,7 +192,7 @@ def test_many_distinct_scores_are_grouped_for_the_spread_only():
 
 def test_the_spread_is_that_of_an_ordinary_cluster_bootstrap():
     r = rows(5, n=400, clusters=40)
-    drawn, _ = agreement._drawn(
+    drawn, _ = agreement._draw(
         r, ("auc", "kappa_quadratic", "kendall"), [agreement._part(r)], 1500, 0
     )
     rng = np.random.default_rng(9)

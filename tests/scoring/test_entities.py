@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.scoring import entities, entity_recall, found_entities
+from ragassay.scoring import entities, entities_present, entity_recall
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_recall_is_the_share_of_different_entities_found_in_any_text() -> None:
 def test_each_entity_is_answered_for_in_its_place() -> None:
     wanted = ["Paris", "?!", "PARIS", "US", "Rome", "Paris"]
     # PARIS is five capitals, so that its case does not count; US is two, so that its case does.
-    assert found_entities(wanted, ["paris", "they told us"]) == (
+    assert entities_present(wanted, ["paris", "they told us"]) == (
         True,
         None,
         True,
@@ -118,8 +118,8 @@ def test_each_entity_is_answered_for_in_its_place() -> None:
         False,
         True,
     )
-    assert found_entities([], ["Paris"]) == ()
-    assert found_entities(["Paris"], []) == (False,)
+    assert entities_present([], ["Paris"]) == ()
+    assert entities_present(["Paris"], []) == (False,)
 
 
 def test_an_entity_does_not_span_two_texts() -> None:
@@ -140,7 +140,7 @@ def test_every_entity_of_a_text_is_found_in_that_text_and_more_texts_never_lower
     assert all(entity.strip() == entity and entity for entity in found)
     recall = entity_recall(found, [text])
     assert recall is None or 0 <= recall <= 1
-    for entity, there in zip(found, found_entities(found, [text]), strict=True):
+    for entity, there in zip(found, entities_present(found, [text]), strict=True):
         assert there is (
             None
             if entity_recall([entity], [text]) is None

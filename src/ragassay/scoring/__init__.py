@@ -13,7 +13,7 @@ from ragassay.scoring.claims import (
     supported_share,
     weighted_share,
 )
-from ragassay.scoring.entities import entities, entity_recall, found_entities
+from ragassay.scoring.entities import entities, entities_present, entity_recall
 from ragassay.scoring.graph import (
     NoiseMode,
     Unsupported,
@@ -83,7 +83,7 @@ __all__ = [
     "entity_recall",
     "exact_match",
     "f_beta",
-    "found_entities",
+    "entities_present",
     "gap_to_rest",
     "gold_token_recall",
     "hit_rate",

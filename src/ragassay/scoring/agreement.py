@@ -29,10 +29,16 @@ from ragassay.core import (
     SliceFigures,
 )
 from ragassay.scoring import bootstrap, coefficients
-from ragassay.scoring.clusters import few
-from ragassay.scoring.coefficients import FloatArray, IntArray
-from ragassay.scoring.intervals import clustered_rate_interval, holm, t_p_value, t_quantile
-from ragassay.scoring.ratings import ECE_BINS, GRADED, BoolArray, Kinds, Ratings, unit_bins
+from ragassay.scoring.arrays import BoolArray, FloatArray, IntArray, numbered
+from ragassay.scoring.clusters import few_clusters_note
+from ragassay.scoring.intervals import (
+    clustered_rate_interval,
+    holm,
+    t_p_value,
+    t_quantile,
+    unmet_share,
+)
+from ragassay.scoring.ratings import ECE_BINS, GRADED, Kinds, Ratings, unit_bins
 
 __all__ = [
     "Confusion",
@@ -59,7 +65,9 @@ __all__ = [
 ]
 
 CUTS = 200
-BLOCK = 1_000_000  # values held at a time
+"""Points of a cut curve at most."""
+BLOCK = 1_000_000
+"""Numbers in memory at a time while figures are drawn: the draws are made in blocks."""
 
 _SIGNED = frozenset(
     {
@@ -78,6 +86,7 @@ _SIGNED = frozenset(
 )
 _ALL, _TRUE, _FALSE = "rows", "rows that people pass", "rows that people fail"
 _PASS, _FAIL = "rows that the judge passes", "rows that the judge fails"
+# Cells of a binary table: true positives, false positives, false negatives, true negatives.
 _COLUMNS = {_ALL: (0, 1, 2, 3), _TRUE: (0, 2), _FALSE: (1, 3), _PASS: (0, 1), _FAIL: (2, 3)}
 _SIDES = (_TRUE, _FALSE, _PASS, _FAIL)
 _BASE: Mapping[str, tuple[str, ...]] = {
@@ -98,7 +107,9 @@ _BASE: Mapping[str, tuple[str, ...]] = {
     "off_by_1": (_ALL,),
     "ece": (_ALL,),
 }
-# The rows that carry a figure; whatever weighs both classes hangs on the rarer.
+"""Figure -> the rows that carry it: where several are named, those in the fewest clusters. A figure
+that weighs both classes, such as kappa or AUC, hangs on the rarer of them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +166,8 @@ def kappa(
     chance never disagrees.
     """
     table = _table(a, b, len(points) if points else 0)
-    at = np.asarray(points if points else range(len(table)), dtype=np.float64)
-    return _number(coefficients.weighted_kappa(table, coefficients.distances(at, weights)))
+    values = np.asarray(points if points else range(len(table)), dtype=np.float64)
+    return _number(coefficients.weighted_kappa(table, coefficients.distances(values, weights)))
 
 
 def alpha(a: IntArray, b: IntArray, *, ordinal: bool = False) -> float | None:
@@ -164,9 +175,12 @@ def alpha(a: IntArray, b: IntArray, *, ordinal: bool = False) -> float | None:
     table = _table(a, b)
     if ordinal:
         return _number(coefficients.ordinal_alpha(table))
-    values = table.sum(0) + table.sum(1)
-    n, unlike = values.sum(), table.sum() - np.trace(table)
-    return _number(1 - coefficients.ratio((n - 1) * 2 * unlike, n * n - (values * values).sum()))
+    values = table.sum(0) + table.sum(1)  # how often each value was given, by either coder
+    n = values.sum()
+    # Each row is two ordered pairs of values: those seen against those of all values at random.
+    observed = 2 * (table.sum() - np.trace(table))
+    expected = n * n - (values * values).sum()
+    return _number(1 - coefficients.ratio((n - 1) * observed, expected))
 
 
 def off_by_1(a: IntArray, b: IntArray) -> float | None:
@@ -176,25 +190,24 @@ def off_by_1(a: IntArray, b: IntArray) -> float | None:
 
 def auc(truth: BoolArray, score: FloatArray) -> float | None:
     """Area under the ROC curve, ties half; None unless both classes are there."""
-    values, at = np.unique(score, return_inverse=True)
-    if not len(values):
+    if not len(score):
         return None
-    at = at.reshape(-1)
-    positives = np.bincount(at, weights=truth, minlength=len(values)).astype(np.float64)
-    negatives = np.bincount(at, weights=~truth, minlength=len(values)).astype(np.float64)
+    place = numbered(score)
+    positives = np.bincount(place, weights=truth).astype(np.float64)
+    negatives = np.bincount(place, weights=~truth).astype(np.float64)
     return _number(coefficients.area(positives, negatives))
 
 
 def ece(truth: BoolArray, unit: FloatArray, bins: int = ECE_BINS) -> float | None:
     """Expected calibration error: by bins of equal width, |mean score - share of passes|, weighted
-    by rows.
+    by rows (Naeini, Cooper & Hauskrecht 2015).
     """
     gaps = np.bincount(unit_bins(unit, bins), weights=unit - truth, minlength=bins)
     return float(np.abs(gaps).sum() / len(unit)) if len(unit) else None
 
 
 def brier(truth: BoolArray, unit: FloatArray) -> float | None:
-    """Mean squared gap between a score in [0, 1] and pass (1) or fail (0)."""
+    """Mean squared gap between a score in [0, 1] and pass (1) or fail (0) (Brier 1950)."""
     return float(((unit - truth) ** 2).mean()) if len(unit) else None
 
 
@@ -215,26 +228,30 @@ def spearman(x: FloatArray, y: FloatArray) -> float | None:
 
 
 def kendall(x: FloatArray, y: FloatArray) -> float | None:
-    """Kendall's tau-b, in O(n log n); None where either side is constant."""
+    """Kendall's tau-b (1945), (C - D) / sqrt((P - X) (P - Y)): C concordant and D discordant of P
+    pairs of rows, X and Y of them tied on either side. None where either side is constant.
+
+    Knight's way (1966), O(n log n): with rows sorted by x, then y, the discordant pairs are the
+    inversions of y.
+    """
     n = len(x)
     if n < 2:
         return None
     order = np.lexsort((y, x))
-    first, second = _codes(x)[order], _codes(y)[order]
+    first, second = numbered(x)[order], numbered(y)[order]
     discordant = _inversions(second)
-    ties = [_pairs(np.bincount(side)) for side in (first, second)]
-    both = _pairs(np.unique(first * (int(second.max()) + 1) + second, return_counts=True)[1])
+    tied_in_x = _pairs(np.bincount(first))
+    tied_in_y = _pairs(np.bincount(second))
+    both_values = first * (int(second.max()) + 1) + second
+    tied_in_both = _pairs(np.unique(both_values, return_counts=True)[1])
     pairs = n * (n - 1) // 2
-    if pairs in ties:
+    if pairs in (tied_in_x, tied_in_y):
         return None
-    excess = pairs - ties[0] - ties[1] + both - 2 * discordant
-    tau = excess / math.sqrt(pairs - ties[0]) / math.sqrt(pairs - ties[1])
+    # A pair that is tied in both was taken off twice.
+    untied = pairs - tied_in_x - tied_in_y + tied_in_both
+    excess = untied - 2 * discordant
+    tau = excess / math.sqrt(pairs - tied_in_x) / math.sqrt(pairs - tied_in_y)
     return min(1.0, max(-1.0, tau))
-
-
-def _codes(values: FloatArray | IntArray) -> IntArray:
-    """Each value's index among the distinct ones, rising."""
-    return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 _CORRELATIONS: Mapping[str, Callable[[FloatArray, FloatArray], float | None]] = {
@@ -267,38 +284,44 @@ def point(name: str, r: Ratings) -> float | None:
 
 
 def _number(value: FloatArray) -> float | None:
+    """The figure, None for the NaN that stands for "not defined" inside `scoring`."""
     number = float(value)
     return number if np.isfinite(number) else None
 
 
 def _table(a: IntArray, b: IntArray, k: int = 0) -> FloatArray:
+    """(k, k) counts of rows by both grades; k: at least so many grades."""
     k = max(k, int(a.max(initial=0)) + 1, int(b.max(initial=0)) + 1)
     return np.bincount(a * k + b, minlength=k * k).reshape(k, k).astype(np.float64)
 
 
 def _midranks(values: FloatArray) -> FloatArray:
-    _, at, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - counts / 2)[at.reshape(-1)]
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - counts / 2)[place.reshape(-1)]
 
 
 def _pairs(counts: IntArray) -> int:
+    """Pairs within groups of these sizes."""
     return int((counts * (counts - 1) // 2).sum())
 
 
 def _inversions(ranks: IntArray) -> int:
-    """Pairs of places i < j with ranks[i] > ranks[j]: bit by bit, among those alike in all higher
-    bits.
+    """Pairs of places i < j with ranks[i] > ranks[j].
+
+    Two ranks differ first in one bit, and the higher one has it set. So for every bit, and among
+    the ranks that agree in all higher bits, each rank without the bit is inverted with those before
+    it that have it. All of it is array arithmetic; merge sort would be a loop in Python.
     """
     total = 0
     bits = int(ranks.max(initial=0)).bit_length()
     for bit in range(bits - 1, -1, -1):
         group = ranks >> (bit + 1)
         order = np.argsort(group, kind="stable")
-        one = (ranks[order] >> bit) & 1
-        seen = np.cumsum(one) - one
+        is_set = (ranks[order] >> bit) & 1
+        before = np.cumsum(is_set) - is_set
         starts = np.unique(group[order], return_index=True)[1]
-        within = np.repeat(seen[starts], np.diff(np.append(starts, len(order))))
-        total += int(((seen - within) * (1 - one)).sum())
+        before_group = np.repeat(before[starts], np.diff(np.append(starts, len(order))))
+        total += int(((before - before_group) * (1 - is_set)).sum())
     return total
 
 
@@ -334,34 +357,35 @@ def figures(
     slices where the figure is not defined and say how many. Raises ValueError for fewer than 100
     draws or an unknown name.
     """
-    names = _checked(names, r, draws)
-    where = [r]
+    names = _figure_names(names, r, draws)
+    row_sets = [r]
     if r.slice is not None:
-        where += [r.rows(r.slice == i) for i in range(len(r.slice_names))]
-    parts = [_part(part) for part in where]
+        row_sets += [r.rows(r.slice == i) for i in range(len(r.slice_names))]
+    parts = [_part(rows) for rows in row_sets]
     if not len(r):
         pooled = tuple(_figure(name, None, parts[0], None, level, False) for name in names)
         return Measured(pooled, (), ())
-    values = [_points(names, part) for part in where]
-    drawn, gaps = _drawn(r, names, parts, draws, seed)
-    every = _Drawn(
+    values = [_points(names, rows) for rows in row_sets]
+    drawn, gap_draws = _draw(r, names, parts, draws, seed)
+    resampled = _Resampled(
         names=names,
         parts=parts,
         values=values,
         draws=drawn,
         deviation=bootstrap.spread(drawn),
-        gaps=[_gaps(part) for part in where],
-        gap_draws=gaps,
+        gaps=[_gaps(rows) for rows in row_sets],
+        gap_draws=gap_draws,
         level=level,
         clustered=parts[0].clusters < parts[0].n,
     )
+    pooled = resampled.figures(0)
     if r.slice is None:
-        return Measured(every.figures(0), (), ())
+        return Measured(pooled, (), ())
     slices = []
     for at, name in enumerate(r.slice_names, 1):
-        slices.append(SliceFigures(name, parts[at].n, parts[at].clusters, every.figures(at)))
-    macro = tuple(_macro(every, i) for i in range(len(names)))
-    return Measured(every.figures(0), macro, tuple(slices))
+        slices.append(SliceFigures(name, parts[at].n, parts[at].clusters, resampled.figures(at)))
+    macro = tuple(_macro(resampled, i) for i in range(len(names)))
+    return Measured(pooled, macro, tuple(slices))
 
 
 def _points(names: Sequence[str], r: Ratings) -> list[float | None]:
@@ -369,7 +393,7 @@ def _points(names: Sequence[str], r: Ratings) -> list[float | None]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
+class _Resampled:
     """Values and bootstrap draws of every figure of every part: all rows first, then each slice.
 
     values[part][name]. draws: (draws, parts, names); deviation: (parts, names) their spread. gaps:
@@ -402,28 +426,29 @@ class _Drawn:
             (self.gaps[at], self.gap_draws[:, at]) if name == "ece" else None,
         )
 
-    def joined_gaps(self, used: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+    def joined_gaps(self, parts: Sequence[int]) -> tuple[FloatArray, FloatArray]:
         """The gaps of the mean over these parts, all their bins side by side, and the draws."""
-        gaps = np.concatenate([self.gaps[at] for at in used]) / len(used)
-        draws = self.gap_draws[:, used].reshape(len(self.gap_draws), -1) / len(used)
+        gaps = np.concatenate([self.gaps[at] for at in parts]) / len(parts)
+        draws = self.gap_draws[:, parts].reshape(len(self.gap_draws), -1) / len(parts)
         return gaps, draws
 
 
-def _checked(names: Sequence[str] | None, r: Ratings, draws: int) -> tuple[str, ...]:
+def _figure_names(names: Sequence[str] | None, r: Ratings, draws: int) -> tuple[str, ...]:
+    """The figures to measure: those that make sense for the ratings, of `names` where given."""
     if draws < 100:
         raise ValueError("an interval needs at least 100 draws")
     unknown = [name for name in names or () if name not in FIGURES]
     if unknown:
         raise ValueError(f"{unknown[0]!r} is not a figure: {', '.join(FIGURES)}")
-    there = r.figures()
-    return there if names is None else tuple(name for name in names if name in there)
+    sensible = r.figures()
+    return sensible if names is None else tuple(name for name in names if name in sensible)
 
 
 def _clusters(r: Ratings) -> IntArray:
     """Each row's cluster as a code from 0."""
     if r.cluster is None:
         return np.arange(len(r))
-    return _codes(r.cluster)
+    return numbered(r.cluster)
 
 
 def _part(r: Ratings) -> _Part:
@@ -435,9 +460,10 @@ def _part(r: Ratings) -> _Part:
     base = {name: (int(size.sum()), bootstrap.effective(size)) for name, size in sizes.items()}
     effect = 1.0
     if len(r) > count > 1:
+        # Of each cell's share: its variance over whole clusters / that over independent rows.
         share = tables.sum(0) / len(r)
-        spread = ((tables - sizes[_ALL][:, None] * share) ** 2).sum(0) / len(r)
-        effects = coefficients.ratio(spread, share * (1 - share))
+        between_clusters = ((tables - sizes[_ALL][:, None] * share) ** 2).sum(0) / len(r)
+        effects = coefficients.ratio(between_clusters, share * (1 - share))
         effect = max(1.0, float(np.nanmax(effects, initial=1.0)))
     bins = np.zeros(ECE_BINS)
     if r.unit is not None:
@@ -445,7 +471,7 @@ def _part(r: Ratings) -> _Part:
     return _Part(len(r), count, base, effect, bins)
 
 
-def _drawn(
+def _draw(
     r: Ratings,
     names: Sequence[str],
     parts: Sequence[_Part],
@@ -455,11 +481,15 @@ def _drawn(
 ) -> tuple[FloatArray, FloatArray]:
     """(draws, parts, names) the figures, (draws, parts, bins) the gaps of ECE: all rows first, then
     each slice.
+
+    noise_seed: of the added rows, `seed` where None. Judges on the same rows share the clusters that
+    are drawn and not the added rows, which are noise of each judge's own.
     """
     n = len(r)
     slices = len(parts) - 1
     kinds = Kinds(r)
     cluster = _clusters(r)
+    # A kind of one slice has a number of its own, so that one count serves all slices.
     kind = kinds.of_row if r.slice is None else r.slice * kinds.count + kinds.of_row
     width = max(slices, 1) * kinds.count
     block = max(1, min(draws, BLOCK // n, BLOCK // (width + kinds.count)))
@@ -474,6 +504,7 @@ def _drawn(
     for weight in bootstrap.weights(parts[0].clusters, draws, seed, block):
         size = len(weight)
         rows = weight[:, cluster].ravel()
+        # One count for all draws of the block, as in `bootstrap.weights`.
         drawn = np.bincount(place[: len(rows)], weights=rows, minlength=size * width).astype(
             np.float64, copy=False
         )
@@ -485,6 +516,8 @@ def _drawn(
             gaps[at : at + size] = kinds.gaps(drawn)
         at += size
     if "ece" in names:
+        # Rows are added to the bins as to the cells: in the middle of a bin a row that fails has
+        # the gap score - 0, one that passes score - 1.
         fails, passes = bootstrap.added_rows((2, draws, len(parts), ECE_BINS), effect, seed)
         middle = (np.arange(ECE_BINS) + 0.5) / ECE_BINS
         bins = np.stack([part.bins for part in parts])
@@ -504,7 +537,7 @@ def _range(name: str) -> tuple[float, float]:
     return (-1.0 if name in _SIGNED else 0.0), 1.0
 
 
-def _carried(name: str, part: _Part) -> tuple[str, int, float]:
+def _thinnest_base(name: str, part: _Part) -> tuple[str, int, float]:
     """The base that carries the figure with fewest effective clusters: its name, rows, effective
     clusters.
     """
@@ -516,7 +549,7 @@ def _too_few(name: str, part: _Part) -> str:
     """Why no interval can be given, "" where one can: by simulation it would not hold the truth
     often enough.
     """
-    base, rows, clusters = _carried(name, part)
+    base, rows, clusters = _thinnest_base(name, part)
     binary_figure = name in coefficients.BINARY
     if rows < (3 if binary_figure else 5):
         return f"no interval: only {rows} {base}"
@@ -535,10 +568,13 @@ def _figure(
     gaps: tuple[FloatArray, FloatArray] | None = None,
 ) -> Figure:
     bases = _BASE.get(name, (_ALL,))
+    # Of precision, for instance, the rows that the judge passes, of kappa all rows.
     n = part.base[bases[0]][0] if len(bases) == 1 else part.n
     if value is None or deviation is None:
         return Figure(name, None, None, n, _undefined(name, part))
     reason = _too_few(name, part)
+    # AUC is drawn without added rows: no spread then means that nothing is known of it. (At 1 the
+    # exact bound holds.)
     unmoved = deviation <= bootstrap.NO_SPREAD and name == "auc" and value < 1
     if not reason and (unmoved or not np.isfinite(deviation)):
         reason = "no interval: resampling hardly ever leaves a figure, or never moves it"
@@ -548,7 +584,7 @@ def _figure(
     interval = _interval(name, value, deviation, freedom, level, clustered, gaps)
     if interval is None:
         return Figure(name, value, None, n, _NOISE)
-    return Figure(name, value, interval, n, few(part.clusters))
+    return Figure(name, value, interval, n, few_clusters_note(part.clusters))
 
 
 _NOISE = "no interval: too few clusters for the noise in the bins"
@@ -564,10 +600,11 @@ def _interval(
     gaps: tuple[FloatArray, FloatArray] | None,
 ) -> Interval | None:
     if gaps is not None:
-        own = bootstrap.gap_interval(*gaps, freedom, level, clustered)
-        if own is None:
+        of_gaps = bootstrap.gap_interval(*gaps, freedom, level, clustered)
+        if of_gaps is None:
             return None
-        return Interval(min(own.low, value), max(own.high, value), level, own.method)
+        low, high = min(of_gaps.low, value), max(of_gaps.high, value)
+        return Interval(low, high, level, of_gaps.method)
     return bootstrap.interval(
         value, deviation, freedom, *_range(name), level=level, clustered=clustered
     )
@@ -582,32 +619,34 @@ def _undefined(name: str, part: _Part) -> str:
     return "not defined: the judge or people give every row the same value"
 
 
-def _macro(every: _Drawn, i: int) -> Figure:
+def _macro(resampled: _Resampled, i: int) -> Figure:
     """Mean of a figure over the slices in which it is defined; degrees of freedom by Welch and
     Satterthwaite over the slices' own.
     """
-    name = every.names[i]
-    parts = every.parts
+    name = resampled.names[i]
+    parts = resampled.parts
     slices = len(parts) - 1
-    used = [at for at in range(1, len(parts)) if every.values[at][i] is not None]
+    defined = [at for at in range(1, len(parts)) if resampled.values[at][i] is not None]
     note = ""
-    if len(used) < slices:
-        note = f"not defined in {slices - len(used)} of {slices} slices, which are left out"
-    if not used:
+    if len(defined) < slices:
+        note = f"not defined in {slices - len(defined)} of {slices} slices, which are left out"
+    if not defined:
         return Figure(name, None, None, 0, note or "no slices")
-    value = float(np.mean([every.values[at][i] for at in used]))
-    moved = _spread_of_mean(every.draws[:, used, i])
-    freedom = _macro_freedom(every, i, used)
+    value = float(np.mean([resampled.values[at][i] for at in defined]))
+    deviation = _spread_of_mean(resampled.draws[:, defined, i])
+    freedom = _macro_freedom(resampled, i, defined)
     interval = None
-    if not np.isfinite(moved) or freedom < 2:
+    if not np.isfinite(deviation) or freedom < 2:
         reason = "no interval: too few rows or clusters carry the figure in its slices"
-    elif moved <= bootstrap.NO_SPREAD and name == "auc" and value < 1:
+    elif deviation <= bootstrap.NO_SPREAD and name == "auc" and value < 1:
         reason = "no interval: resampling never moves it"
     else:
-        gaps = every.joined_gaps(used) if name == "ece" else None
-        interval = _interval(name, value, moved, freedom, every.level, every.clustered, gaps)
-        reason = few(parts[0].clusters) if interval else _NOISE
-    n = sum(parts[at].n for at in used)
+        gaps = resampled.joined_gaps(defined) if name == "ece" else None
+        interval = _interval(
+            name, value, deviation, freedom, resampled.level, resampled.clustered, gaps
+        )
+        reason = few_clusters_note(parts[0].clusters) if interval else _NOISE
+    n = sum(parts[at].n for at in defined)
     return Figure(name, value, interval, n, "; ".join(filter(None, (reason, note))))
 
 
@@ -619,19 +658,22 @@ def _spread_of_mean(draws: FloatArray) -> float:
     return float(bootstrap.spread(means[:, None])[0])
 
 
-def _macro_freedom(every: _Drawn, i: int, used: Sequence[int]) -> float:
-    name = every.names[i]
-    spreads = np.nan_to_num(every.deviation[used, i] ** 2)
-    own = np.array([_freedom(name, every.parts[at]) for at in used])
-    weight = float((spreads**2 / own).sum())
-    freedom = float(spreads.sum() ** 2 / weight) if weight > 0 else float(own.sum())
-    # Clusters may lie in several slices: the whole has no more than its own.
-    return min(freedom, _freedom(name, every.parts[0]))
+def _macro_freedom(resampled: _Resampled, i: int, slices: Sequence[int]) -> float:
+    """Welch and Satterthwaite: (sum v)^2 / sum (v^2 / f) over the slices' variances v with f degrees
+    of freedom each.
+    """
+    name = resampled.names[i]
+    variances = np.nan_to_num(resampled.deviation[slices, i] ** 2)
+    freedoms = np.array([_freedom(name, resampled.parts[at]) for at in slices])
+    weight = float((variances**2 / freedoms).sum())
+    freedom = float(variances.sum() ** 2 / weight) if weight > 0 else float(freedoms.sum())
+    # Clusters may lie in several slices: the mean has no more of them than all rows have.
+    return min(freedom, _freedom(name, resampled.parts[0]))
 
 
 def _freedom(name: str, part: _Part) -> float:
     """Degrees of freedom of a figure: effective clusters that carry it, less one; at least 1."""
-    return max(1.0, _carried(name, part)[2] - 1)
+    return max(1.0, _thinnest_base(name, part)[2] - 1)
 
 
 # ---- several judges on the same rows ----
@@ -657,8 +699,9 @@ def differences(
         return ()
     judges = []
     for at, (judge, r) in enumerate(rs.items(), 1):
-        own = tuple(n for n in _checked(names, r, draws) if n != "prevalence")
-        judges.append(_judge(judge, r.rows(np.arange(len(r))), own, draws, seed, seed + at))
+        compared = tuple(n for n in _figure_names(names, r, draws) if n != "prevalence")
+        whole = r.rows(np.arange(len(r)))  # without slices, which are not compared
+        judges.append(_judge(judge, whole, compared, draws, seed, seed + at))
     out: list[JudgeDifference] = []
     for first, second in itertools.combinations(judges, 2):
         out += _pair_differences(first, second, level)
@@ -686,7 +729,7 @@ def _judge(
     name: str, r: Ratings, names: Sequence[str], draws: int, seed: int, noise_seed: int
 ) -> _Judge:
     part = _part(r)
-    drawn = _drawn(r, names, [part], draws, seed, noise_seed)[0][:, 0]
+    drawn = _draw(r, names, [part], draws, seed, noise_seed)[0][:, 0]
     return _Judge(name, r, part, dict(zip(names, drawn.T, strict=True)))
 
 
@@ -708,10 +751,10 @@ def _pair_differences(first: _Judge, second: _Judge, level: float) -> Iterator[J
 
 
 def _holm_corrected(differences: Sequence[JudgeDifference]) -> tuple[JudgeDifference, ...]:
-    corrected = iter(holm([one.p for one in differences if one.p is not None]))
+    corrected = iter(holm([change.p for change in differences if change.p is not None]))
     out = []
-    for one in differences:
-        out.append(one if one.p is None else replace(one, p=next(corrected)))
+    for change in differences:
+        out.append(change if change.p is None else replace(change, p=next(corrected)))
     return tuple(out)
 
 
@@ -721,39 +764,45 @@ def _difference(
     name: str,
     first: float | None,
     second: float | None,
-    one: _Part,
-    other: _Part,
+    part_a: _Part,
+    part_b: _Part,
     drawn: FloatArray,
     level: float,
 ) -> JudgeDifference:
     if second is None:
         return JudgeDifference(
-            a, b, name, one.n, None, None, None, f"{b}: {_undefined(name, other)}"
+            a, b, name, part_a.n, None, None, None, f"{b}: {_undefined(name, part_b)}"
         )
     if first is None:
-        return JudgeDifference(a, b, name, one.n, None, None, None, f"{a}: {_undefined(name, one)}")
+        return JudgeDifference(
+            a, b, name, part_a.n, None, None, None, f"{a}: {_undefined(name, part_a)}"
+        )
     gap = second - first
     low, high = _range(name)
     span = high - low
-    reason = _too_few(name, one) or _too_few(name, other)
+    reason = _too_few(name, part_a) or _too_few(name, part_b)
     deviation = float(bootstrap.spread(drawn[:, None])[0])
     if not reason and not np.isfinite(deviation):
         reason = "no interval: resampling hardly ever leaves a figure"
     if reason:
-        return JudgeDifference(a, b, name, one.n, gap, None, None, reason)
-    clusters = min(_carried(name, one)[2], _carried(name, other)[2])
+        return JudgeDifference(a, b, name, part_a.n, gap, None, None, reason)
+    clusters = min(_thinnest_base(name, part_a)[2], _thinnest_base(name, part_b)[2])
     freedom = max(1.0, clusters - 1)
     if deviation <= bootstrap.NO_SPREAD:
-        reach = (1 - ((1 - level) / 2) ** (1 / clusters)) * span
+        reach = unmet_share(clusters, level) * span
         method = "exact bound, no spread"
+        # The sign test: all clusters lie on one side.
         p = 1.0 if abs(gap) <= bootstrap.NO_SPREAD else min(1.0, 2 * 0.5**clusters)
     else:
+        # The spread of draws of K clusters has the divisor K, where an estimate needs K - 1.
         error = deviation * math.sqrt((freedom + 1) / freedom)
         reach = t_quantile(0.5 + level / 2, freedom) * error
         method = "paired cluster bootstrap t"
         p = t_p_value(gap / error, freedom)
     interval = Interval(max(-span, gap - reach), min(span, gap + reach), level, method)
-    return JudgeDifference(a, b, name, one.n, gap, interval, p, few(one.clusters))
+    return JudgeDifference(
+        a, b, name, part_a.n, gap, interval, p, few_clusters_note(part_a.clusters)
+    )
 
 
 # ---- tables and curves ----
@@ -777,18 +826,13 @@ def cut_curve(r: Ratings) -> tuple[CutPoint, ...]:
     """
     if not len(r):
         return ()
-    cuts, at = np.unique(r.score, return_inverse=True)
-    at = at.reshape(-1)
-    positives = np.bincount(at, weights=r.truth)
-    every = np.bincount(at, weights=np.ones(len(r)))
-    # Counts of the rows at or above each cut.
-    above = np.cumsum(positives[::-1])[::-1]
-    passes = np.cumsum(every[::-1])[::-1]
-    n, total = float(len(r)), float(r.truth.sum())
-    table = np.stack([above, passes - above, total - above, n - passes - (total - above)], -1)
+    cuts, table = coefficients.tables_by_cut(r.score, r.truth)
+    passes = table[:, 0] + table[:, 1]
     chosen: IntArray = np.arange(len(cuts))
     if len(cuts) > CUTS:
-        chosen = np.unique(np.searchsorted(np.cumsum(every), np.linspace(1, n, CUTS)))
+        n = len(r)
+        up_to_cut = n - np.append(passes[1:], 0)
+        chosen = np.unique(np.searchsorted(up_to_cut, np.linspace(1, n, CUTS)))
     curves = {name: coefficients.binary(name, table) for name in _CURVES}
     out = []
     for i in chosen:
@@ -811,7 +855,7 @@ def reliability(r: Ratings, bins: int = ECE_BINS) -> tuple[ReliabilityBin, ...]:
     out = []
     for i in np.unique(place).tolist():
         rows = place == i
-        within = _codes(cluster[rows])
+        within = numbered(cluster[rows])
         passed = np.bincount(within, weights=r.truth[rows]).astype(int).tolist()
         sizes = np.bincount(within).tolist()
         out.append(

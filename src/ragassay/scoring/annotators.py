@@ -20,19 +20,21 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragassay.core import Figure, HumanLabel
 from ragassay.scoring import agreement, bootstrap
-from ragassay.scoring.clusters import FEWEST, codes, few
-from ragassay.scoring.coefficients import FloatArray, IntArray, ratio
+from ragassay.scoring.arrays import BoolArray, FloatArray, IntArray, numbered
+from ragassay.scoring.clusters import FEWEST, codes, few_clusters_note
+from ragassay.scoring.coefficients import ratio
 from ragassay.scoring.intervals import MeanAccumulator, t_p_value
 from ragassay.scoring.ratings import GRADES, Ratings
 
 LEAST_RARE = 5
 """With fewer rows that hold any but the commonest value, no interval is given."""
 MOST_RATIOS = 2000
-BLOCK = 2_000_000  # numbers held at a time
+"""With more distinct values there is no alpha for sizes: it takes a table of all pairs of values."""
+BLOCK = 2_000_000
+"""Numbers in memory at a time while coefficients are drawn: the draws are made in blocks."""
 PAIR_FIGURES = (
     "graded_accuracy",
     "graded_kappa",
@@ -178,7 +180,7 @@ def _warnings(votes: Votes, units: _Units) -> Iterator[str]:
     if len(votes.people) < 2:
         yield "only one person labelled: agreement needs a second"
     if 0 < units.clusters < FEWEST:
-        yield few(units.clusters, "intervals")
+        yield few_clusters_note(units.clusters, "intervals")
     rows, shared = len(votes.rows), units.n
     if 0 < shared < rows:
         yield f"rows with one label only, which say nothing of agreement: {rows - shared}"
@@ -220,27 +222,27 @@ class _Units:
         self.cluster, self.groups = _renumbered(votes.cluster, labelled)
         self.n = int(shared.sum())
         self.clusters = len(np.unique(self.cluster[shared]))
-        one = np.ones(len(counts))
-        self.margin = self._by_value(present & shared[:, None], one)
+        ones = np.ones(len(counts))
+        self.margin = self._by_value(present & shared[:, None], ones)
         self.share = self._by_value(present, 1 / np.maximum(counts, 1))
-        self.labelled = self._by_cluster(self.cluster[labelled], one[labelled])
-        self.shared = self._by_cluster(self.cluster[shared], one[shared])
+        self.labelled = self._by_cluster(self.cluster[labelled], ones[labelled])
+        self.shared = self._by_cluster(self.cluster[shared], ones[shared])
         self.effective = bootstrap.effective(self.shared)
         self._set_pairs(present, counts)
         # What carries a chance-corrected figure is the rows that hold any but the commonest value.
         common = int(self.margin.sum(0).argmax()) if len(self.points) else -1
         rare = (present & (self.code != common)).any(1) & shared
         self.rare = int(rare.sum())
-        self.carried = bootstrap.effective(self._by_cluster(self.cluster[rare], one[rare]))
+        self.carried = bootstrap.effective(self._by_cluster(self.cluster[rare], ones[rare]))
 
-    def _set_pairs(self, present: NDArray[np.bool_], counts: IntArray) -> None:
+    def _set_pairs(self, present: BoolArray, counts: IntArray) -> None:
         """Every pair of labels of a row: the index of either value, its cluster and its weight."""
         rows, first, second = [], [], []
         for i, j in combinations(range(present.shape[1]), 2):
-            both = np.nonzero(present[:, i] & present[:, j])[0]
-            rows.append(both)
-            first.append(self.code[both, i])
-            second.append(self.code[both, j])
+            by_both = np.nonzero(present[:, i] & present[:, j])[0]
+            rows.append(by_both)
+            first.append(self.code[by_both, i])
+            second.append(self.code[by_both, j])
         row = _joined(rows)
         self.first, self.second = _joined(first), _joined(second)
         self.pair_cluster = self.cluster[row]
@@ -253,7 +255,7 @@ class _Units:
         sums = np.bincount(cluster, weights=weight, minlength=self.groups)
         return sums.astype(np.float64)
 
-    def _by_value(self, chosen: NDArray[np.bool_], weight: FloatArray) -> FloatArray:
+    def _by_value(self, chosen: BoolArray, weight: FloatArray) -> FloatArray:
         """(clusters, values) sums of the weights of the rows of the chosen labels."""
         size = len(self.points)
         row, person = np.nonzero(chosen)
@@ -275,8 +277,10 @@ class _Units:
     def figure(
         self, name: str, weight: FloatArray | None = None, added: FloatArray | None = None
     ) -> FloatArray:
-        """(draws,) the coefficient under weights (draws, clusters); added: (draws, 4) rows more of
-        each cell, two values.
+        """(draws,) the coefficient under weights (draws, clusters).
+
+        added: (draws, 4) rows added where there are two values: rows of two labels that are both the
+        first value, differ in either order, or are both the second.
         """
         w = np.ones((1, self.groups)) if weight is None else weight
         if not self.n:
@@ -291,6 +295,7 @@ class _Units:
         else:
             observed = w @ self._by_cluster(self.pair_cluster, self.distance(name) * self.gain)
             if name == "alpha" and added is not None:
+                # A row of two labels is two values, and its pair of labels counts 2 / (2 - 1).
                 mixed = added[:, 1] + added[:, 2]
                 margin = margin + np.stack(
                     [
@@ -301,6 +306,7 @@ class _Units:
                 )
                 observed = observed + 2 * mixed
             expected = self._expected(name, margin)
+        # 1 - (N - 1) * observed / expected, N values in rows with two labels or more.
         alpha: FloatArray = 1 - ratio((margin.sum(-1) - 1) * observed, expected)
         return alpha
 
@@ -324,6 +330,7 @@ class _Units:
         if name == "alpha":
             expected = margin.sum(-1) ** 2 - (margin**2).sum(-1)
         elif name == "alpha_interval":
+            # Around their mean: sums of squares of large, close values would cancel.
             centred = self.points - float((margin @ self.points).sum() / margin.sum())
             expected = _spread(margin, np.broadcast_to(centred, margin.shape))
         else:
@@ -350,13 +357,15 @@ class _Units:
             return observed
         if len(self.points) < 2:
             return np.full(len(w), np.nan)
+        # How common each value is; chance agreement is the sum of squares (Fleiss), or (1 - that) /
+        # (values - 1) (Gwet).
         common = ratio(share, labelled[:, None])
         squares = (common**2).sum(-1)
         chance = squares if name == "fleiss_kappa" else (1 - squares) / (len(self.points) - 1)
         return ratio(observed - chance, 1 - chance)
 
 
-def _coded(values: FloatArray, present: NDArray[np.bool_]) -> tuple[FloatArray, IntArray]:
+def _coded(values: FloatArray, present: BoolArray) -> tuple[FloatArray, IntArray]:
     """The distinct values, rising, and the index of each cell's value among them, -1 for gaps."""
     points, inverse = np.unique(values[present], return_inverse=True)
     code = np.full(values.shape, -1)
@@ -364,7 +373,7 @@ def _coded(values: FloatArray, present: NDArray[np.bool_]) -> tuple[FloatArray, 
     return points, code
 
 
-def _renumbered(cluster: IntArray, labelled: NDArray[np.bool_]) -> tuple[IntArray, int]:
+def _renumbered(cluster: IntArray, labelled: BoolArray) -> tuple[IntArray, int]:
     """Codes from 0 for the clusters of labelled rows (-1 for others), and how many those are."""
     names = np.unique(cluster[labelled])
     if not len(cluster):
@@ -387,16 +396,16 @@ def _spread(margin: FloatArray, at: FloatArray) -> FloatArray:
 
 
 def _coefficients(units: _Units, draws: int, seed: int, level: float) -> Iterator[Figure]:
-    names = _names(units)
+    names = _coefficient_names(units)
     values = {name: _number(units.figure(name)) for name in names}
     drawn: Mapping[str, FloatArray] = {}
     if units.clusters > 1 and any(value is not None for value in values.values()):
-        drawn = _drawn(units, names, draws, seed)
+        drawn = _draw(units, names, draws, seed)
     for name in names:
         yield _figure(name, values[name], units, drawn.get(name), level)
 
 
-def _names(units: _Units) -> list[str]:
+def _coefficient_names(units: _Units) -> list[str]:
     """The coefficients that make sense for these values; ranks and numbers need three of them."""
     names = ["observed_agreement", "alpha"]
     if len(units.points) > 2:
@@ -406,7 +415,7 @@ def _names(units: _Units) -> list[str]:
     return [*names, "fleiss_kappa", "ac1"]
 
 
-def _drawn(units: _Units, names: Sequence[str], draws: int, seed: int) -> dict[str, FloatArray]:
+def _draw(units: _Units, names: Sequence[str], draws: int, seed: int) -> dict[str, FloatArray]:
     """(draws,) of each coefficient over resampled clusters."""
     added = None
     if len(units.points) == 2:
@@ -436,6 +445,7 @@ def _figure(
         reason = f"no interval: only {units.rare} rows hold any but the commonest value"
         return Figure(name, value, None, units.n, reason)
     deviation = float(bootstrap.spread(drawn))
+    # Fleiss' kappa and AC1 may fall below -1, where the logit scale of [-1, 1] has no place for them.
     if not math.isfinite(deviation) or value < -1:
         reason = "no interval: resampling hardly ever leaves a figure in range"
         return Figure(name, value, None, units.n, reason)
@@ -448,7 +458,7 @@ def _figure(
         level=level,
         clustered=units.clusters < units.n,
     )
-    return Figure(name, value, interval, units.n, few(units.clusters))
+    return Figure(name, value, interval, units.n, few_clusters_note(units.clusters))
 
 
 def _undefined(units: _Units) -> str:
@@ -473,8 +483,8 @@ def _pairs(
     if names is None:
         names = BINARY_PAIR_FIGURES if len(points) <= 2 else PAIR_FIGURES
     for i, j in combinations(range(len(votes.people)), 2):
-        both = ~np.isnan(votes.values[:, i]) & ~np.isnan(votes.values[:, j])
-        a, b = votes.values[both, i], votes.values[both, j]
+        by_both = ~np.isnan(votes.values[:, i]) & ~np.isnan(votes.values[:, j])
+        a, b = votes.values[by_both, i], votes.values[by_both, j]
         if not len(a):
             yield PairAgreement(votes.people[i], votes.people[j], 0, ())
             continue
@@ -485,7 +495,7 @@ def _pairs(
             truth=a >= cut,
             grades=(np.searchsorted(points, a), np.searchsorted(points, b)) if graded else None,
             points=tuple(map(float, points)) if graded else (),
-            cluster=votes.cluster[both],
+            cluster=votes.cluster[by_both],
         )
         figures = agreement.figures(ratings, names=names, draws=draws, seed=seed, level=level)
         yield PairAgreement(votes.people[i], votes.people[j], len(a), figures.pooled)
@@ -583,10 +593,10 @@ def alt_test(
     wins = np.full(votes.values.shape, np.nan)
     for at in range(len(votes.people)):
         rows = np.nonzero(usable & ~np.isnan(votes.values[:, at]))[0]
-        one, won = _person(votes, at, rows, values[rows], _SCORES[score], epsilon, least)
-        tests.append(one)
-        if won is not None:
-            wins[rows, at] = won
+        test, judge_wins = _person(votes, at, rows, values[rows], _SCORES[score], epsilon, least)
+        tests.append(test)
+        if judge_wins is not None:
+            wins[rows, at] = judge_wins
     tests = _corrected(tests, rate)
     tested = [i for i, test in enumerate(tests) if test.p is not None]
     winning = sum(tests[i].beaten for i in tested) / len(tested) if tested else None
@@ -621,7 +631,7 @@ def _person(
     score: _Score,
     epsilon: float,
     least: int,
-) -> tuple[PersonTest, NDArray[np.bool_] | None]:
+) -> tuple[PersonTest, BoolArray | None]:
     """The test of the person in column `at`, before the correction over all people, and on which of
     `rows` the judge wins; None where the person was not tested.
 
@@ -638,12 +648,12 @@ def _person(
         reason = f"not tested: {reason}"
         return PersonTest(person, len(rows), clusters, None, None, None, False, reason), None
     others = np.delete(votes.values[rows], at, axis=1)
-    ours = score(judge, others)
-    theirs = score(votes.values[rows, at], others)
+    of_judge = score(judge, others)
+    of_person = score(votes.values[rows, at], others)
     # Equal means may differ in the last bit.
-    close = np.isclose(ours, theirs, rtol=1e-12, atol=1e-12)
-    judge_wins = (ours > theirs) | close
-    person_wins = (theirs > ours) | close
+    close = np.isclose(of_judge, of_person, rtol=1e-12, atol=1e-12)
+    judge_wins = (of_judge > of_person) | close
+    person_wins = (of_person > of_judge) | close
     test = PersonTest(
         person=person,
         n=len(rows),
@@ -698,8 +708,8 @@ def _below(differences: FloatArray, cluster: IntArray, epsilon: float) -> float:
         p: float = (1 - unmet) ** mean.effective
         return p
     t = (middle - epsilon) / math.sqrt(variance)
-    both = t_p_value(t, max(1.0, mean.effective - 1))
-    return both / 2 if t < 0 else 1 - both / 2
+    two_sided = t_p_value(t, max(1.0, mean.effective - 1))
+    return two_sided / 2 if t < 0 else 1 - two_sided / 2
 
 
 def _yekutieli(pvalues: Sequence[float], rate: float) -> float:
@@ -718,7 +728,7 @@ def _advantage(wins: FloatArray, cluster: IntArray, draws: int, seed: int, level
     rows = np.nonzero((~np.isnan(wins)).any(1))[0]
     if not len(rows):
         return Figure(name, None, None, 0, "not defined: nobody could be tested")
-    code = np.unique(cluster[rows], return_inverse=True)[1].reshape(-1)
+    code = numbered(cluster[rows])
     groups = int(code.max()) + 1
 
     def by_cluster(cells: FloatArray) -> FloatArray:
@@ -729,22 +739,20 @@ def _advantage(wins: FloatArray, cluster: IntArray, draws: int, seed: int, level
     won = by_cluster(np.nan_to_num(wins[rows]))
     n = by_cluster((~np.isnan(wins[rows])).astype(float))
     value = float((won.sum(0) / n.sum(0)).mean())
-    drawn = []
+    means = []
     for weight in bootstrap.weights(groups, draws, seed, max(1, BLOCK // groups)):
-        drawn.append(ratio(weight @ won, weight @ n).mean(-1))
-    deviation = float(bootstrap.spread(np.concatenate(drawn)))
+        means.append(ratio(weight @ won, weight @ n).mean(-1))
+    deviation = float(bootstrap.spread(np.concatenate(means)))
     if groups < 2 or not math.isfinite(deviation):
         return Figure(name, value, None, len(rows), "no interval: too few clusters")
     freedom = max(1.0, bootstrap.effective(np.bincount(code).astype(np.float64)) - 1)
     interval = bootstrap.interval(
         value, deviation, freedom, 0.0, 1.0, level=level, clustered=groups < len(rows)
     )
-    return Figure(name, value, interval, len(rows), few(groups))
+    return Figure(name, value, interval, len(rows), few_clusters_note(groups))
 
 
-def _cautions(
-    votes: Votes, usable: NDArray[np.bool_], tests: Sequence[PersonTest]
-) -> Iterator[str]:
+def _cautions(votes: Votes, usable: BoolArray, tests: Sequence[PersonTest]) -> Iterator[str]:
     tested = [test for test in tests if test.p is not None]
     if len(tested) == 2:
         yield (
@@ -753,13 +761,13 @@ def _cautions(
         )
     if len(tested) == 1:
         yield "one person only could be tested: the winning rate is all or nothing"
-    lost = int(((votes.counts >= 2) & ~usable).sum())
-    if lost:
-        yield f"shared rows without a value of the judge, left out: {lost}"
-    whole = int(usable.sum())
+    unjudged = int(((votes.counts >= 2) & ~usable).sum())
+    if unjudged:
+        yield f"shared rows without a value of the judge, left out: {unjudged}"
+    judged = int(usable.sum())
     for test in tested:
-        if test.n < whole / 2 and len(votes.people) > 2:
+        if test.n < judged / 2 and len(votes.people) > 2:
             yield (
-                f"{test.person} labelled {test.n} of {whole} rows: if they were called in where"
+                f"{test.person} labelled {test.n} of {judged} rows: if they were called in where"
                 " others differed, leave them out"
             )

@@ -21,16 +21,15 @@ import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragassay.core import Interval
-from ragassay.scoring.intervals import normal_quantile, t_quantile
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from ragassay.scoring.arrays import FloatArray
+from ragassay.scoring.intervals import normal_quantile, t_quantile, unmet_share
 
 ADDED_ROWS = 0.5
+"""Rows added to a cell on average; see the module's first lines."""
 NO_SPREAD = 1e-9
+"""A smaller deviation, as a share of the figure's range, is rounding."""
 
 
 def weights(clusters: int, draws: int, seed: int, block: int) -> Iterator[FloatArray]:
@@ -43,10 +42,10 @@ def weights(clusters: int, draws: int, seed: int, block: int) -> Iterator[FloatA
     rng = np.random.default_rng(seed)
     for start in range(0, draws, block):
         size = min(block, draws - start)
-        taken = rng.integers(0, clusters, (size, clusters))
+        picks = rng.integers(0, clusters, (size, clusters))
         # One count over all draws of the block: each draw has cluster numbers of its own.
-        taken += np.arange(size)[:, None] * clusters
-        counts = np.bincount(taken.ravel(), minlength=size * clusters)
+        picks += np.arange(size)[:, None] * clusters
+        counts = np.bincount(picks.ravel(), minlength=size * clusters)
         yield counts.reshape(size, clusters).astype(np.float64)
 
 
@@ -54,6 +53,7 @@ def added_rows(shape: tuple[int, ...], effect: FloatArray | float, seed: int) ->
     """Rows added to each cell of drawn tables; `effect`: design effect, at least 1, of a shape that
     fits `shape`.
     """
+    # (seed, 1): a stream apart from that of `weights`, which takes the seed itself.
     rows = np.random.default_rng((seed, 1)).poisson(1.0, shape)
     return np.asarray(ADDED_ROWS * effect * rows, dtype=np.float64)
 
@@ -96,16 +96,19 @@ def interval(
     clusters, span = freedom + 1, high - low
     share = (value - low) / span
     if deviation <= NO_SPREAD * span or not NO_SPREAD < share < 1 - NO_SPREAD:
-        unmet = 1 - ((1 - level) / 2) ** (1 / clusters)
+        unmet = unmet_share(clusters, level)
         least = value - unmet * (value - low)
         most = value + unmet * (high - value)
         return Interval(least, most, level, "exact bound, no spread")
+    # The spread of draws of K clusters has the divisor K, where an estimate needs K - 1.
     caution = math.sqrt(clusters / freedom) * t_quantile(0.5 + level / 2, freedom)
+    # By the delta method a share s moves on the logit scale by its own movement / (s (1 - s)).
     reach = caution * deviation / span / (share * (1 - share))
     centre = math.log(share / (1 - share))
     ends = [low + span * _logistic(centre + sign * reach) for sign in (-1, 1)]
     scale = "Fisher z" if low < 0 else "logit"
     method = f"{'cluster ' if clustered else ''}bootstrap t, {scale}"
+    # Rounding on the way to the logit and back must leave the value inside, and the ends in range.
     return Interval(max(low, min(ends[0], value)), min(high, max(ends[1], value)), level, method)
 
 
@@ -137,12 +140,14 @@ def gap_interval(
     freedom = (freedom + 1) / math.sqrt(bins) - 1
     if freedom < 2:
         return None
+    # The draws' noise is widened as the interval of a mean would be: by K / (K - 1), and t for z.
     t, z = t_quantile(0.5 + level / 2, freedom), normal_quantile(0.5 + level / 2)
     caution = math.sqrt((freedom + 1) / freedom) * t / z
     noise = (draws - draws.mean(0)) * caution
     tail = (1 - level) / 2
 
     def quantile(c: float, q: float) -> float:
+        """The figure that is exceeded with chance 1 - q where c * `gaps` is true."""
         return float(np.quantile(np.abs(c * gaps + noise).sum(-1), q))
 
     method = f"{'cluster ' if clustered else ''}bootstrap, test inversion"
@@ -157,7 +162,7 @@ def gap_interval(
 
 def _crossing(beyond: Callable[[float], bool], low: float, high: float) -> float:
     """Where the rising condition `beyond` starts to hold, between low and high."""
-    for _ in range(24):
+    for _ in range(24):  # to 1e-7 of the way, finer than a few thousand draws can tell
         middle = (low + high) / 2
         if beyond(middle):
             high = middle

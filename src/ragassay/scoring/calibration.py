@@ -22,22 +22,19 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragassay.core import Figure, Interval, ReliabilityBin
 from ragassay.scoring import agreement, coefficients
-from ragassay.scoring.clusters import each, few
+from ragassay.scoring.arrays import BoolArray, FloatArray, IntArray
+from ragassay.scoring.clusters import few_clusters_note, row_clusters
 from ragassay.scoring.intervals import PairedResult, paired_difference
 from ragassay.scoring.ratings import Ratings
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.int64]
 
 Kind = Literal["platt", "isotonic", "beta"]
 EDGE = 1e-6
 """Scores of the beta map stay this far from 0 and 1, where its logarithms have no value."""
 RIDGE = 1e-9
+"""Keeps the slopes finite where a score separates the classes, far below what any row says."""
 _STEPS = 200
 _ONE_CLASS = "rows that people pass and rows that they fail are both needed"
 
@@ -154,6 +151,7 @@ def fit(kind: Kind, score: FloatArray, truth: BoolArray) -> Calibrator:
 
 def _platt(score: FloatArray, truth: BoolArray) -> Calibrator:
     passed, failed = int(truth.sum()), int((~truth).sum())
+    # Platt's smoothed targets instead of 1 and 0; with them the fit is finite without a ridge.
     target = np.where(truth, (passed + 1) / (passed + 2), 1 / (failed + 2))
     # On the score's own spread: Newton's steps and the ridge are then the same for a scale of
     # 0..1 and of 0..100.
@@ -207,7 +205,7 @@ def out_of_fold(
     seed: int = 0,
 ) -> FloatArray:
     """Each row's probability by the map that the other folds fit. Raises ValueError as `fit`."""
-    place = folds_of(each(cluster, len(score)), folds, seed)
+    place = folds_of(row_clusters(cluster, len(score)), folds, seed)
     if place.max() == 0:
         raise ValueError("at least two clusters are needed to map rows by others")
     out = np.empty(len(score))
@@ -232,9 +230,9 @@ def calibrate(
     fold's rest are needed.
     """
     _check(score, truth)
-    groups = each(cluster, len(score))
+    groups = row_clusters(cluster, len(score))
     clusters = len(np.unique(groups))
-    nothing = Calibration(
+    empty = Calibration(
         kind=kind,
         n=len(score),
         clusters=clusters,
@@ -248,18 +246,18 @@ def calibrate(
         mapped = out_of_fold(kind, score, truth, groups, folds=folds, seed=seed)
         calibrator = fit(kind, score, truth)
     except ValueError as error:
-        return replace(nothing, reason=str(error))
+        return replace(empty, reason=str(error))
     before = gain = None
     if score.min() >= 0 and score.max() <= 1:
         before = reliable(score, truth, groups, cut=cut, draws=draws, seed=seed)
         gain = _gain(score, mapped, truth, groups)
     return replace(
-        nothing,
+        empty,
         before=before,
         after=reliable(mapped, truth, groups, cut=cut, draws=draws, seed=seed),
         gain=gain,
         calibrator=calibrator,
-        reason=few(clusters, "intervals"),
+        reason=few_clusters_note(clusters, "intervals"),
     )
 
 
@@ -298,9 +296,12 @@ def decompose(probability: FloatArray, truth: BoolArray, bins: int = 10) -> Part
     pass_rate = np.bincount(place, weights=truth, minlength=bins)[filled] / size[filled]
     share = size[filled] / len(truth)
     rate = float(truth.mean())
-    row = np.cumsum(filled)[place] - 1
-    apart = probability - mean_score[row]
-    within = float((apart**2).mean() - 2 * (apart * (truth - pass_rate[row])).mean())
+    bin_of_row = np.cumsum(filled)[place] - 1  # among those that hold rows
+    apart = probability - mean_score[bin_of_row]
+    # What the three parts leave of the Brier score where the scores of a bin differ: their variance
+    # within bins, less twice their covariance with the labels there.
+    covariance = (apart * (truth - pass_rate[bin_of_row])).mean()
+    within = float((apart**2).mean() - 2 * covariance)
     return Parts(
         brier=float(((probability - truth) ** 2).mean()),
         reliability=float((share * (mean_score - pass_rate) ** 2).sum()),
@@ -332,18 +333,12 @@ def best_cut(
     worth_of = _worth(figure, costs)
     if truth.all() or not truth.any():
         raise ValueError(_ONE_CLASS)
-    values, place = np.unique(score, return_inverse=True)
-    passed = np.bincount(place.reshape(-1), weights=truth, minlength=len(values))
-    every = np.bincount(place.reshape(-1), minlength=len(values)).astype(np.float64)
-    # Counts of the rows at or above each cut.
-    tp = passed[::-1].cumsum()[::-1]
-    passes = every[::-1].cumsum()[::-1]
-    fp = passes - tp
-    table = np.column_stack([tp, fp, passed.sum() - tp, (every - passed).sum() - fp])
+    values, table = coefficients.tables_by_cut(score, truth)
     worth = worth_of(table)
     if not np.isfinite(worth).any():
         raise ValueError(f"{figure} is not defined at any cut")
     cuts = np.concatenate([values[:1], (values[1:] + values[:-1]) / 2])
+    # Equal worth may differ in the last bits, which must not decide between cuts.
     best = cuts[worth >= np.nanmax(worth) - 1e-12]
     nearest = 0 if near is None else np.abs(best - near).argmin()
     return float(best[nearest])
@@ -369,9 +364,9 @@ def change_cut(
     `CutChange`.
     """
     _check(score, truth)
-    groups = each(cluster, len(score))
+    groups = row_clusters(cluster, len(score))
     clusters = len(np.unique(groups))
-    nothing = CutChange(
+    empty = CutChange(
         figure=figure,
         old_cut=old,
         cut=None,
@@ -387,20 +382,20 @@ def change_cut(
     )
     if clusters < 2:
         reason = "at least two clusters are needed to choose on some rows and test on others"
-        return replace(nothing, reason=reason)
+        return replace(empty, reason=reason)
     place = folds_of(groups, folds, seed)
     cuts = []
     passes = np.zeros(len(score), bool)
     try:
         for fold in range(int(place.max()) + 1):
-            own = place == fold
-            cut = best_cut(score[~own], truth[~own], figure=figure, costs=costs, near=old)
-            passes[own] = score[own] >= cut
+            test = place == fold
+            cut = best_cut(score[~test], truth[~test], figure=figure, costs=costs, near=old)
+            passes[test] = score[test] >= cut
             cuts.append(cut)
         whole = best_cut(score, truth, figure=figure, costs=costs, near=old)
     except ValueError as error:
-        return replace(nothing, reason=str(error))
-    chosen = replace(nothing, cut=whole, cuts=tuple(cuts))
+        return replace(empty, reason=str(error))
+    chosen = replace(empty, cut=whole, cuts=tuple(cuts))
     if figure == "cost":
         return _cost_change(chosen, truth, (score >= old, passes), groups, costs)
     label = truth.astype(np.float64)
@@ -429,7 +424,7 @@ def _cost_change(
         interval=gain.interval,
         p=gain.p,
         adopt=gain.interval is not None and gain.interval.high < 0,
-        reason=few(chosen.clusters, "intervals"),
+        reason=few_clusters_note(chosen.clusters, "intervals"),
     )
 
 
@@ -444,12 +439,12 @@ def _figure_change(
     if change.interval is None and figure in _OF_A_CONSTANT and old_is_constant:
         # The old cut tells no rows apart, whatever is drawn: all that varies is the new one's
         # figure.
-        (own,) = agreement.figures(after, names=(figure,), draws=draws, seed=seed).pooled
-        if own.interval is not None:
+        (new,) = agreement.figures(after, names=(figure,), draws=draws, seed=seed).pooled
+        if new.interval is not None:
             change = replace(
                 change,
-                interval=_lowered(own.interval, _OF_A_CONSTANT[figure]),
-                reason=own.reason,
+                interval=_lowered(new.interval, _OF_A_CONSTANT[figure]),
+                reason=new.reason,
             )
     return replace(
         chosen,
@@ -459,7 +454,7 @@ def _figure_change(
         interval=change.interval,
         p=change.p,
         adopt=change.interval is not None and change.interval.low > 0,
-        reason=change.reason or few(chosen.clusters, "intervals"),
+        reason=change.reason or few_clusters_note(chosen.clusters, "intervals"),
     )
 
 
@@ -518,32 +513,36 @@ def _regress(x: FloatArray, target: FloatArray, ridge: float = RIDGE) -> tuple[f
         z = design @ b
         return float((np.logaddexp(0.0, z) - target * z).sum() + (penalty * b * b).sum() / 2)
 
-    now = loss(beta)
+    current = loss(beta)
     for _ in range(_STEPS):
         p = _logistic(design @ beta)
         gradient = design.T @ (p - target) + penalty * beta
+        # Where all scores are equal the curvature is singular: hence the 1e-12 and least squares.
         curve = (design * (p * (1 - p))[:, None]).T @ design + np.diag(penalty + 1e-12)
         step = np.linalg.lstsq(curve, gradient, rcond=None)[0]
         size = 1.0
-        slack = 1e-13 * abs(now)  # near the end no step is lower than rounding can tell
-        then = loss(beta - step)
-        while then > now + slack and size > 1e-8:
+        slack = 1e-13 * abs(current)  # near the end no step is lower than rounding can tell
+        following = loss(beta - step)
+        # Newton's whole step may overshoot where the curve is nearly flat.
+        while following > current + slack and size > 1e-8:
             size /= 2
-            then = loss(beta - size * step)
-        if then > now + slack:
+            following = loss(beta - size * step)
+        if following > current + slack:
             break
         beta = beta - size * step
-        now = then
+        current = following
         if float(np.abs(size * step).max()) < 1e-12:
             break
     return tuple(beta.tolist())
 
 
 def _logistic(z: FloatArray) -> FloatArray:
+    # By tanh, which does not overflow as exp(-z) does.
     return np.asarray(0.5 * (1 + np.tanh(z / 2)), dtype=np.float64)
 
 
 def _logs(score: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """ln s and -ln(1 - s), the two features of the beta map."""
     inside = np.clip(score, EDGE, 1 - EDGE)
     return np.log(inside), -np.log1p(-inside)
 

@@ -62,7 +62,7 @@ def claim_weight(text: str) -> tuple[float, tuple[str, ...]]:
     for rule in WEIGHT_RULES:
         if rule.pattern.search(text):
             matches.append(rule)
-            if rule.what == "a date":
+            if rule.what == "a date":  # before "a number", which its figures would match
                 text = rule.pattern.sub("", text)
     weight = BASE_WEIGHT + sum(rule.adds for rule in matches)
     return weight, tuple(rule.what for rule in matches)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
+from ragassay.scoring.arrays import IntArray
 
 FEWEST = 10
 """Intervals over fewer clusters come with a warning."""
@@ -20,16 +19,16 @@ def codes(names: Iterable[object]) -> IntArray:
     numbers: dict[object, int] = {}
     out = []
     for at, name in enumerate(names):
-        key = (at,) if name is None else name
+        key = (at,) if name is None else name  # a tuple: no name of a cluster is one
         out.append(numbers.setdefault(key, len(numbers)))
     return np.array(out, dtype=np.int64)
 
 
-def each(cluster: IntArray | None, n: int) -> IntArray:
+def row_clusters(cluster: IntArray | None, n: int) -> IntArray:
     """The clusters of n rows; where none are given every row is its own."""
     return np.arange(n) if cluster is None else cluster
 
 
-def few(clusters: int, what: str = "interval") -> str:
+def few_clusters_note(clusters: int, what: str = "interval") -> str:
     """A warning where there are fewer than `FEWEST` clusters, else ""."""
     return f"only {clusters} clusters: read the {what} with care" if clusters < FEWEST else ""

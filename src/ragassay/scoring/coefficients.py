@@ -15,10 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from ragassay.scoring.arrays import BoolArray, FloatArray
 
 
 def ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
@@ -50,7 +48,7 @@ def _ac1(tp: FloatArray, fp: FloatArray, fn: FloatArray, tn: FloatArray) -> Floa
 
 
 def _alpha(tp: FloatArray, fp: FloatArray, fn: FloatArray, tn: FloatArray) -> FloatArray:
-    ones, zeros = 2 * tp + fp + fn, 2 * tn + fp + fn
+    ones, zeros = 2 * tp + fp + fn, 2 * tn + fp + fn  # how often either value was given
     return 1 - ratio((ones + zeros - 1) * (fp + fn), ones * zeros)
 
 
@@ -91,6 +89,22 @@ def binary(name: str, table: FloatArray) -> FloatArray:
     return BINARY[name](tp, fp, fn, tn)
 
 
+def tables_by_cut(score: FloatArray, truth: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """(scores,) the distinct scores, rising, and (scores, 4) the binary table where rows from that
+    score on pass.
+    """
+    scores, place = np.unique(score, return_inverse=True)
+    place = place.reshape(-1)
+    positives = np.bincount(place, weights=truth, minlength=len(scores))
+    rows = np.bincount(place, minlength=len(scores)).astype(np.float64)
+    # Summed from the highest score down: the rows at or above each cut.
+    tp = positives[::-1].cumsum()[::-1]
+    fp = rows[::-1].cumsum()[::-1] - tp
+    fn = positives.sum() - tp
+    tn = (rows - positives).sum() - fp
+    return scores, np.stack([tp, fp, fn, tn], -1)
+
+
 def distances(points: FloatArray, weights: str | None) -> FloatArray:
     """(k, k) disagreement of two grades: 0 or 1 (None), |difference| ("linear") or its square
     ("quadratic").
@@ -123,7 +137,7 @@ def ordinal_alpha(table: FloatArray) -> FloatArray:
 
     The distance of two grades is the number of values between them, half of the ends' own, squared.
     """
-    both = table + np.swapaxes(table, -1, -2)
+    both = table + np.swapaxes(table, -1, -2)  # ordered pairs of values: each row in both orders
     values = both.sum(-1)
     middle = np.cumsum(values, -1) - values / 2
     gap = (middle[..., :, None] - middle[..., None, :]) ** 2
@@ -167,11 +181,13 @@ def tau_b(table: FloatArray) -> FloatArray:
     in x and in y.
     """
     before = np.cumsum(table, -2) - table  # counts at smaller x, by y
-    lower = np.cumsum(before, -1) - before
-    higher = before.sum(-1, keepdims=True) - lower - before
-    excess = (table * (lower - higher)).sum((-2, -1))
+    concordant = np.cumsum(before, -1) - before  # of these the smaller y
+    discordant = before.sum(-1, keepdims=True) - concordant - before
+    excess = (table * (concordant - discordant)).sum((-2, -1))
     n = table.sum((-2, -1))
-    across, down = n * n - (table.sum(-1) ** 2).sum(-1), n * n - (table.sum(-2) ** 2).sum(-1)
+    # Twice the pairs that are not tied in x, and in y.
+    across = n * n - (table.sum(-1) ** 2).sum(-1)
+    down = n * n - (table.sum(-2) ** 2).sum(-1)
     return np.clip(ratio(2 * excess, np.sqrt(across) * np.sqrt(down)), -1, 1)
 
 

@@ -26,6 +26,7 @@ QUESTIONS: dict[Question, str] = {
 }
 DISCORDANCE = 0.2
 RATE = 0.5
+"""The rate with the largest spread: where none is given, the labels are enough for any."""
 POWER = 0.8
 MOST_LABELS = 100_000_000
 FEW = 10
@@ -179,6 +180,7 @@ class _Case:
         if self.sd is not None:
             return self.sd
         if self.question == "paired":
+            # The difference of a row is 1, 0 or -1, and its square is 1 where the two differ.
             return math.sqrt(max(0.0, (self.discordance or 0.0) - difference**2))
         p = self.rate or 0.0
         if self.question == "unpaired":
@@ -189,9 +191,9 @@ class _Case:
 
     def power(self, difference: float, labels: int) -> float:
         """The chance, in [0, 1], that so many labels show this true difference."""
-        each = labels / self.sides
-        error = self.spread(difference) * math.sqrt(self.effect * self.sides / each)
-        freedom = self.sides * (each / self.cluster_size - 1)
+        labels_a_side = labels / self.sides
+        error = self.spread(difference) * math.sqrt(self.effect * self.sides / labels_a_side)
+        freedom = self.sides * (labels_a_side / self.cluster_size - 1)
         if freedom < 1:
             return 0.0
         if self.question == "target" and self.sd is None:
@@ -211,7 +213,9 @@ class _Case:
         return _normal((gap - limit) / error) + _normal((-gap - limit) / error)
 
     def _limit(self, freedom: float) -> float:
-        """Rows alone have no spread to estimate beside their rate; clusters have."""
+        """How many standard errors the interval of a rate reaches: rows alone have no spread to
+        estimate beside the rate itself, clusters have.
+        """
         if self.cluster_size == 1:
             return normal_quantile(0.5 + self.level / 2)
         return t_quantile(0.5 + self.level / 2, freedom)
@@ -227,6 +231,7 @@ class _Case:
         p = self.rate or 0.0
         t = self._limit(freedom)
         n = labels / self.effect
+        # Half of Wilson's interval.
         return t / (1 + t * t / n) * math.sqrt(p * (1 - p) / n + t * t / (4 * n * n))
 
     def detectable(self, labels: int, power: float) -> float:
@@ -242,6 +247,8 @@ class _Case:
                 f"{labels:,} labels show no difference, however large, with {power:.0%} power: take"
                 " more labels or smaller clusters"
             )
+        # Power rises with the difference, so halving finds where it is enough; 80 steps exhaust a
+        # double.
         for _ in range(80):
             middle = (low + high) / 2
             if self.power(sign * middle, labels) >= power:
@@ -270,13 +277,13 @@ class _Case:
             return
         if self.question == "paired":
             rarer = labels * (self.discordance or 0.0)
-            what = "rows on which the two differ"
+            rows = "rows on which the two differ"
         else:
             rates = [self.rate or 0.0, (self.rate or 0.0) + (difference or 0.0)]
             rarer = labels / self.sides * min(min(p, 1 - p) for p in rates)
-            what = "rows of the rarer outcome"
+            rows = "rows of the rarer outcome"
         if rarer < FEW:
-            yield f"only about {rarer:.0f} {what} to expect: the answer is rough"
+            yield f"only about {rarer:.0f} {rows} to expect: the answer is rough"
 
 
 def _case(inputs: _Inputs) -> tuple[_Case, tuple[str, ...]]:
@@ -286,6 +293,7 @@ def _case(inputs: _Inputs) -> tuple[_Case, tuple[str, ...]]:
     assumed = []
     if inputs.sd is None and inputs.question == "paired":
         if discordance is None:
+            # At least twice the difference: rows differ in both directions.
             discordance = max(DISCORDANCE, min(1.0, 2 * abs(inputs.difference or 0)))
             assumed.append(f"the two differ on {discordance:.0%} of the rows")
     elif inputs.sd is None and rate is None:
@@ -360,7 +368,7 @@ def _normal(z: float) -> float:
 
 @lru_cache(maxsize=1)
 def _legendre() -> tuple[tuple[float, float], ...]:
-    """Points and weights on (0, 1)."""
+    """Points and weights on (0, 1), from those on (0, pi / 2)."""
     return tuple((2 * node / math.pi, 2 * weight / math.pi) for node, weight in legendre(96))
 
 
@@ -375,7 +383,7 @@ def _least(enough: Callable[[int], bool], fewest: int, what: str) -> int:
             raise ValueError(
                 f"{what} would need more than {MOST_LABELS:,} labels: choose a larger one"
             )
-    low = max(1, fewest - 1)
+    low = max(1, fewest - 1)  # one less than the fewest is never enough
     while high - low > 1:
         middle = (low + high) // 2
         if enough(middle):

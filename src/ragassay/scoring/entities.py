@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ragassay.scoring.overlap import SPACELESS, compatible
 
-# Chinese, Japanese and Korean: no space parts a figure from a word
+# Chinese, Japanese and Korean: no space parts a figure from a word.
 _EAST = r"\u2e80-\uffef\U00020000-\U0003ffff"
 _NOT_INSIDE, _NOT_BEFORE = rf"(?<![.,])(?<![^\W{_EAST}])", rf"(?![^\W{_EAST}])"
 _MONTH = (
@@ -93,60 +93,64 @@ def entities(text: str) -> tuple[str, ...]:
     ('1889', 'Eiffel Tower', 'Paris', '312 metres')
     """
     text = compatible(text, "NFC")
-    found: list[tuple[int, str]] = []
+    certain: list[tuple[int, str]] = []
     doubtful: list[tuple[int, str]] = []
     at = 0
     for match in _TITLE.finditer(text):
         title = (match[1] or match[2]).strip().rstrip(",.")
         if _is_title(title):
-            _scan(text, at, match.start(), found, doubtful)
-            found.append((match.start(), title))
+            _scan(text, at, match.start(), certain, doubtful)
+            certain.append((match.start(), title))
             at = match.end()
-    _scan(text, at, len(text), found, doubtful)
-    sure = set(" ".join(name for _, name in found).split())
-    found += [(start, name) for start, name in doubtful if name in sure]
-    return tuple(dict.fromkeys(name for _, name in sorted(found)))
+    _scan(text, at, len(text), certain, doubtful)
+    # A lone word that opens a sentence is a name where it is part of one elsewhere.
+    certain_words = set(" ".join(name for _, name in certain).split())
+    certain += [(start, name) for start, name in doubtful if name in certain_words]
+    return tuple(dict.fromkeys(name for _, name in sorted(certain)))
 
 
-def entity_recall(wanted: Iterable[str], texts: Iterable[str]) -> float | None:
-    """Wanted entities that occur in one of the texts / wanted entities, in [0, 1], higher is
+def entity_recall(expected: Iterable[str], texts: Iterable[str]) -> float | None:
+    """Expected entities that occur in one of the texts / expected entities, in [0, 1], higher is
     better.
 
-    An entity that is wanted twice, in whatever spelling, counts once; None when none is wanted. See
-    `found_entities`. Ragas, context entity recall.
+    An entity that is expected twice, in whatever spelling, counts once; None when none is expected.
+    See `entities_present`. Ragas, context entity recall.
 
     >>> entity_recall(["Café Müller", "1,000", "Rome"], ["the cafe Muller seats 1000"])
     0.6666666666666666
     """
-    hits = _hits([_sought(entity) for entity in wanted], texts)
-    return sum(hits.values()) / len(hits) if hits else None
+    present = _present([_search_words(entity) for entity in expected], texts)
+    return sum(present.values()) / len(present) if present else None
 
 
-def found_entities(wanted: Sequence[str], texts: Iterable[str]) -> tuple[bool | None, ...]:
-    """Of each wanted entity whether it occurs in one of the texts; None for one that holds no word.
+def entities_present(expected: Sequence[str], texts: Iterable[str]) -> tuple[bool | None, ...]:
+    """Of each expected entity whether it occurs in one of the texts; None for one that holds no word.
 
     Compared as whole words without regard to case, accents, white space, punctuation or the commas
     of 1,000; a word of two to four capitals ("US", "WHO") keeps its case. Not the same: dates
     written differently, 5 million and 5,000,000, a surname alone. The texts are read once; time
     grows with the number of entities times their length.
 
-    >>> found_entities(["US", "Rome"], ["he told us of Rome"])
+    >>> entities_present(["US", "Rome"], ["he told us of Rome"])
     (False, True)
     """
-    sought = [_sought(entity) for entity in wanted]
-    hits = _hits(sought, texts)
-    return tuple(hits.get(words) for words in sought)
+    sought = [_search_words(entity) for entity in expected]
+    present = _present(sought, texts)
+    return tuple(present.get(words) for words in sought)
 
 
-def _sought(entity: str) -> tuple[str, bool]:
+def _search_words(entity: str) -> tuple[str, bool]:
     """The words to look for, "" for none, and whether case counts."""
     plain = _plain(entity)
     strict = plain.isupper() and plain.isalpha() and 2 <= len(plain) <= 4
     return plain if strict else plain.casefold(), strict
 
 
-def _hits(sought: Iterable[tuple[str, bool]], texts: Iterable[str]) -> dict[tuple[str, bool], bool]:
+def _present(
+    sought: Iterable[tuple[str, bool]], texts: Iterable[str]
+) -> dict[tuple[str, bool], bool]:
     """Whether the words of each stand in a text; nothing for those without words."""
+    # A space around every word: plain substrings are whole words then.
     cased = [f" {_plain(text)} " for text in texts]
     folded = [text.casefold() for text in cased]
     out = {}
@@ -186,7 +190,7 @@ def _plain(text: str) -> str:
     )
     if not text.isascii():
         text = _ACCENTS.sub("", compatible(text, "NFKD").translate(_LETTERS))
-    text = _ACRONYM.sub(lambda found: found[0].replace(".", ""), text)
+    text = _ACRONYM.sub(lambda match: match[0].replace(".", ""), text)
     if not text.isascii():
         text = SPACELESS.sub(r" \g<0> ", text)
     return " ".join(_WORDS.findall(text))
@@ -206,54 +210,57 @@ def _is_title(text: str) -> bool:
 
 
 def _scan(
-    text: str, start: int, end: int, found: list[tuple[int, str]], doubtful: list[tuple[int, str]]
+    text: str, start: int, end: int, certain: list[tuple[int, str]], doubtful: list[tuple[int, str]]
 ) -> None:
-    """Add what lies between two places of a text: (where, entity) to `found`, lone sentence openers
-    to `doubtful`.
+    """Add the entities between two places of a text, with their starts: to `certain`, or to
+    `doubtful` where one is a single word that opens a sentence.
     """
+    # `run`: capitalised words that make one name so far; `joins`: small words behind them, such as
+    # "of the", that belong to the name if another capitalised word follows.
     run: list[_Token] = []
     joins: list[_Token] = []
     last = start
     tokens = _tokens(text, start, end)
     token = next(tokens, None)
     while token is not None:
-        after = next(tokens, None)
-        beside = False
+        following = next(tokens, None)
+        adjoins = False  # whether the token may go on with the run
         if run:
             gap = text[last : token.start]
             # "J. Smith": a stop behind a single capital ends no sentence, unless a word follows
             # that may open one.
             initial = gap == ". " and len(run[-1].text) == 1 and token.text.lower() not in _OPENERS
-            beside = (gap == " " or initial) and not _POSSESSIVE.search(run[-1].text)
+            adjoins = (gap == " " or initial) and not _POSSESSIVE.search(run[-1].text)
         if token.kind != "word":
-            _close(run, token, found, doubtful)
+            _close(run, token, certain, doubtful)
             run, joins = [], []
-            found.append((token.start, token.text))
+            certain.append((token.start, token.text))
         elif not token.text.islower() and any(char.isupper() for char in token.text):
-            if beside:
+            if adjoins:
                 run += [*joins, token]
             else:
-                _close(run, token, found, doubtful)
+                _close(run, token, certain, doubtful)
                 run = [token]
             joins = []
-        elif beside and token.text in _JOINS and len(joins) < 2:
+        elif adjoins and token.text in _JOINS and len(joins) < 2:
             joins.append(token)
         elif run:
-            _close(run, token, found, doubtful)
+            _close(run, token, certain, doubtful)
             run, joins = [], []
-        last, token = token.end, after
-    _close(run, None, found, doubtful)
+        last, token = token.end, following
+    _close(run, None, certain, doubtful)
 
 
 def _close(
     run: list[_Token],
-    after: _Token | None,
-    found: list[tuple[int, str]],
+    following: _Token | None,
+    certain: list[tuple[int, str]],
     doubtful: list[tuple[int, str]],
 ) -> None:
     """Settle what a run of capitalised words is, given the token after it."""
-    opened = next((i for i, token in enumerate(run) if not _opener(token.text)), len(run))
-    name = run[opened:]
+    # Without the words that only open a sentence, or a title: "The Eiffel Tower".
+    first = next((i for i, token in enumerate(run) if not _is_opener(token.text)), len(run))
+    name = run[first:]
     if not name:
         return
     words = [token.text for token in name]
@@ -261,18 +268,18 @@ def _close(
     text = " ".join(words)
     if len(text) < 2:
         return
-    alone = (
+    opens_sentence = (
         len(name) == 1
         and name[0].fresh
         and not any(char.isupper() or char.isdigit() for char in text[1:])
     )
-    if alone and after is not None and not after.fresh:
+    if opens_sentence and following is not None and not following.fresh:
         doubtful.append((name[0].start, text))
     else:
-        found.append((name[0].start, text))
+        certain.append((name[0].start, text))
 
 
-def _opener(word: str) -> bool:
+def _is_opener(word: str) -> bool:
     return re.split("['’]", word.lower(), maxsplit=1)[0] in _OPENERS and not (
         len(word) > 1 and word.isupper()
     )

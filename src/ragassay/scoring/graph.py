@@ -49,12 +49,12 @@ def precision_of_ranking(relevance: Sequence[bool | None]) -> float | None:
     judged = [relevant for relevant in relevance if relevant is not None]
     if not judged:
         return None
-    found, total = 0, 0.0
+    hits, total = 0, 0.0
     for rank, relevant in enumerate(judged, 1):
         if relevant:
-            found += 1
-            total += found / rank
-    return total / found if found else 0.0
+            hits += 1
+            total += hits / rank
+    return total / hits if hits else 0.0
 
 
 def f_beta(precision: float | None, recall: float | None, beta: float = 1.0) -> float | None:
@@ -98,14 +98,14 @@ def noise(
     if mode not in ("relevant", "irrelevant"):
         raise ValueError(f"mode must be relevant or irrelevant, not {mode!r}")
     from_relevant = mode == "relevant"
-    judged = taken = 0
-    for ok, chunks in zip(right, sources, strict=True):
-        if ok is None or chunks is None:
+    judged = noisy = 0
+    for is_right, chunks in zip(right, sources, strict=True):
+        if is_right is None or chunks is None:
             continue
         judged += 1
-        if not ok and chunks:
-            taken += any(chunk in relevant for chunk in chunks) is from_relevant
-    return taken / judged if judged else None
+        if not is_right and chunks:
+            noisy += any(chunk in relevant for chunk in chunks) is from_relevant
+    return noisy / judged if judged else None
 
 
 def unsupported_shares(
@@ -121,13 +121,13 @@ def unsupported_shares(
     Unsupported(hallucination=0.25, self_knowledge=0.25)
     """
     judged = self_knowledge = hallucinated = 0
-    for ok, in_chunk in zip(right, supported, strict=True):
-        if ok is None or in_chunk is None:
+    for is_right, is_supported in zip(right, supported, strict=True):
+        if is_right is None or is_supported is None:
             continue
         judged += 1
-        if not in_chunk:
-            self_knowledge += ok
-            hallucinated += not ok
+        if not is_supported:
+            self_knowledge += is_right
+            hallucinated += not is_right
     if not judged:
         return Unsupported(None, None)
     return Unsupported(hallucinated / judged, self_knowledge / judged)

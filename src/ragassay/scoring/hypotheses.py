@@ -1,5 +1,5 @@
-"""Tests of pairs, of rates and of many looks at once, for differences
-beyond chance and for those that are too small to matter.
+"""Tests of pairs, of rates and of many p-values at once: whether a difference is beyond chance, and
+whether it is too small to matter.
 
 Holm's correction and the paired difference itself are in `intervals`.
 """
@@ -16,7 +16,7 @@ from ragassay.scoring.intervals import (
     MeanAccumulator,
     clustered_rate_interval,
     incomplete_beta,
-    reaching,
+    widened,
 )
 
 EXACT_WORK = 2_000_000
@@ -87,8 +87,8 @@ def mcnemar(wins: int, losses: int) -> McNemar:
         return McNemar(wins, losses, n, 1.0, 1.0, "McNemar, exact binomial")
     tail = incomplete_beta(n - fewer, fewer + 1, 0.5)  # P(X <= fewer) of n fair coins
     arrangements = math.lgamma(n + 1) - math.lgamma(fewer + 1) - math.lgamma(n - fewer + 1)
-    own = math.exp(arrangements - n * math.log(2))
-    exact, mid_p = min(1.0, 2 * tail), min(1.0, 2 * tail - own)
+    observed = math.exp(arrangements - n * math.log(2))  # P(X = fewer)
+    exact, mid_p = min(1.0, 2 * tail), min(1.0, 2 * tail - observed)
     return McNemar(wins, losses, n, exact, mid_p, "McNemar, exact binomial")
 
 
@@ -110,9 +110,9 @@ def clustered_mcnemar(clusters: Iterable[tuple[int, int]]) -> McNemar:
         return McNemar(wins, losses, len(differing), p, p, "McNemar, clustered (Durkalski)")
     chances = _sign_flips(gaps)
     beyond = math.fsum(chance for value, chance in chances.items() if abs(value) > total)
-    own = math.fsum(chance for value, chance in chances.items() if abs(value) == total)
-    exact = min(1.0, beyond + own)
-    mid_p = 1.0 if total == 0 else min(1.0, beyond + own / 2)
+    observed = math.fsum(chance for value, chance in chances.items() if abs(value) == total)
+    exact = min(1.0, beyond + observed)
+    mid_p = 1.0 if total == 0 else min(1.0, beyond + observed / 2)
     return McNemar(wins, losses, len(differing), exact, mid_p, "McNemar, exact signs of clusters")
 
 
@@ -154,14 +154,15 @@ def equivalent_means(
 
     def interval(tail: float) -> Interval | None:
         level = 1 - 2 * tail
-        own = gaps.result(level).interval
-        if not gaps.variance:
-            return own
-        return reaching(own, gains.result(level), drops.result(level))
+        of_gaps = gaps.result(level).interval
+        if not gaps.variance:  # an exact bound already, as in `paired_difference`
+            return of_gaps
+        return widened(of_gaps, gains.result(level), drops.result(level))
 
     mean, shown = gaps.mean, interval(alpha)
     if mean is None or shown is None:
         return Equivalence(gaps.n, gaps.clusters, mean, shown, margin, None, False)
+    # At a difference outside the margin no interval lies within it: p is at least one half.
     p = 0.5 if abs(mean) >= margin else _least(interval, margin)
     return Equivalence(gaps.n, gaps.clusters, mean, shown, margin, p, _inside(shown, margin))
 
@@ -205,6 +206,7 @@ def _least(interval: Callable[[float], Interval | None], margin: float) -> float
     low, high = 0.0, 0.5
     for _ in range(50):
         middle = (low + high) / 2
+        # The quantiles have no value at a tail of 0.
         if _inside(interval(max(middle, 1e-12)), margin):
             high = middle
         else:
@@ -215,7 +217,11 @@ def _least(interval: Callable[[float], Interval | None], margin: float) -> float
 def _difference(
     a: list[tuple[int, int]], b: list[tuple[int, int]], level: float
 ) -> tuple[float, Interval]:
-    """The difference of two rates of clusters of (successes, rows), with its interval."""
+    """The difference of two rates of clusters of (successes, rows), with its interval.
+
+    Newcombe's method 10: each end is as far from the difference as the root of the squared distances
+    from either rate to that end of its interval which moves the difference there.
+    """
     rate_a, of_a = _rate(a, level)
     rate_b, of_b = _rate(b, level)
     gap = rate_b - rate_a

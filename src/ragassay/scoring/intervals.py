@@ -138,6 +138,7 @@ class MeanAccumulator:
             self._max = value
         if self._binary and value != 0.0 and value != 1.0:
             self._binary = False
+        # Values without a cluster are summed, not kept: this is called for every row of a run.
         if cluster is None:
             self._lone += 1
             delta = value - self._lone_mean
@@ -206,6 +207,8 @@ class MeanAccumulator:
         mean, n = self.mean, self.n
         if mean is None or self.clusters < 2:
             return None
+        # d^2 / (1 - m / n) as in the module's first lines; m = 1 for the values without a cluster,
+        # whose squares are moved from their own mean to the mean of all.
         squares = (self._lone_square + self._lone * (self._lone_mean - mean) ** 2) / (1 - 1 / n)
         squares += math.fsum(
             (total - count * mean) ** 2 / (1 - count / n)
@@ -270,6 +273,7 @@ class MeanAccumulator:
     def _carriers(self, low: float, high: float) -> float:
         """As `_carriers`, of the values' shares of the way from low to high."""
         span = high - low
+        # Of the lone values as shares s: sum of s, of s^2, of 1 - s and of (1 - s)^2.
         ones = self._lone * (self._lone_mean - low) / span
         squares = (self._lone_square + self._lone * (self._lone_mean - low) ** 2) / span**2
         sums = ((total - count * low) / span for total, count in self._clusters.values())
@@ -360,9 +364,12 @@ def _rate(
         t = _critical(level, shape)
         t_of_carriers = t_quantile(0.5 + level / 2, max(1.0, carriers - 1))
         most = rows if most is None else most
-        free = most if variance == 0.0 else min(rate * (1 - rate) / variance, most)
-        by_sizes = free * (z / t) ** 2
-        by_carriers = free * (z / max(t, t_of_carriers)) ** 2
+        # The independent rows that would have this variance; Korn and Graubard's factor allows for
+        # the variance being an estimate.
+        worth = most if variance == 0.0 else min(rate * (1 - rate) / variance, most)
+        by_sizes = worth * (z / t) ** 2
+        by_carriers = worth * (z / max(t, t_of_carriers)) ** 2
+        # Few carriers take the rows no lower than an intra-cluster correlation of MOST_ALIKE would.
         halfway = rows / (1 + (rows / least - 1) * MOST_ALIKE)
         effective = max(min(by_sizes, halfway), by_carriers)
         if effective > least:
@@ -376,6 +383,7 @@ def wilson(rate: float, rows: float, level: float, method: str) -> Interval:
     shrink = 1 + z * z / rows
     centre = (rate + z * z / (2 * rows)) / shrink
     reach = z / shrink * math.sqrt(rate * (1 - rate) / rows + z * z / (4 * rows**2))
+    # At 0 and 1 the formula's end is the rate itself, but for rounding.
     low = 0.0 if rate == 0.0 else max(0.0, centre - reach)
     high = 1.0 if rate == 1.0 else min(1.0, centre + reach)
     return Interval(low, high, level, method)
@@ -397,6 +405,7 @@ def _critical(level: float, shape: Shape) -> float:
     """
     if len(shape) == 1:
         return t_quantile(0.5 + level / 2, shape[0][1] - 1)
+    # The tail falls over orders of magnitude: secant steps find its logarithm, not the tail itself.
     aim = math.log(1 - level)
     clusters = sum(k for _, k in shape)
     low = 0.0
@@ -435,18 +444,21 @@ def _exceeds(t: float, shape: Shape) -> float:
         return 1.0
     n = sum(m * k for m, k in shape)
     whole = sum(m * m * k for m, k in shape)
-    kinds = [(k, m / n, 1 / (1 - m / n), m * m / whole) for m, k in shape]
+    # Of each size: clusters of it, a cluster's share of the rows, its weight in the CR2 variance,
+    # and its share of the error's variance, v / sum v.
+    sizes = [(k, m / n, 1 / (1 - m / n), m * m / whole) for m, k in shape]
     total = 0.0
     for node, weight in legendre(32):
         u = (t / math.sin(node)) ** 2
-        log = a = b = s = 0.0
-        for number, share, boost, v in kinds:
-            widened = 1 + u * v * boost
-            log += number * math.log(widened)
+        # The determinant is that of the diagonal times a^2 + s b, what the two ranks add to it.
+        log_diagonal = a = b = s = 0.0
+        for number, share, cr2_weight, v in sizes:
+            widened = 1 + u * v * cr2_weight
+            log_diagonal += number * math.log(widened)
             a += number * share / widened
-            b += number * boost * share * share / widened
+            b += number * cr2_weight * share * share / widened
             s += number * u * v / widened
-        total += weight * math.exp(-0.5 * (log + math.log(a * a + s * b)))
+        total += weight * math.exp(-0.5 * (log_diagonal + math.log(a * a + s * b)))
     return min(1.0, 2 / math.pi * total)
 
 
@@ -455,10 +467,11 @@ def legendre(nodes: int) -> tuple[tuple[float, float], ...]:
     """Gauss and Legendre's points and weights on (0, pi / 2)."""
     out = []
     for i in range(nodes):
+        # Newton's steps from the usual first guess at the i-th root; 20 are more than it takes.
         x = math.cos(math.pi * (i + 0.75) / (nodes + 0.5))
         slope = 1.0
         for _ in range(20):
-            before, value = 1.0, x
+            before, value = 1.0, x  # Legendre's polynomials of degree k - 1 and k
             for k in range(2, nodes + 1):
                 before, value = value, ((2 * k - 1) * x * value - (k - 1) * before) / k
             slope = nodes * (x * value - before) / (x * x - 1)
@@ -467,13 +480,21 @@ def legendre(nodes: int) -> tuple[tuple[float, float], ...]:
     return tuple(out)
 
 
+def unmet_share(clusters: float, level: float) -> float:
+    """The largest share u of clusters that so many draws may all have missed: (1 - u)^K = (1 -
+    level) / 2.
+    """
+    share: float = 1 - ((1 - level) / 2) ** (1 / clusters)
+    return share
+
+
 def _no_spread(
     value: float, clusters: float, level: float, low: float, high: float, method: str
 ) -> Interval:
     """No spread between clusters: a share u of them may still lie anywhere in [low, high] without
     having been met.
     """
-    share = 1 - ((1 - level) / 2) ** (1 / clusters)
+    share = unmet_share(clusters, level)
     least = max(low, value - share * (value - low))
     most = min(high, value + share * (high - value))
     return Interval(least, most, level, method)
@@ -516,14 +537,14 @@ def paired_difference(
             error, shape = math.sqrt(variance), differences.shape
             p = _exceeds(abs(mean) / error, shape)
             minimum = (_critical(level, shape) + _critical(2 * power - 1, shape)) * error
-            wider = reaching(interval, gains.result(level), drops.result(level))
+            wider = widened(interval, gains.result(level), drops.result(level))
             if wider is not None and wider is not interval:
                 # Nothing inside the interval is said to have been findable.
                 minimum = max(minimum, wider.high - mean, mean - wider.low)
             interval = wider
         elif abs(mean) <= differences._rounding:
             p = 1.0
-        else:
+        else:  # every cluster differs by the same: the sign test
             p = min(1.0, 2 * 0.5**differences.clusters)
     return PairedResult(
         n=differences.n,
@@ -540,7 +561,7 @@ def paired_difference(
     )
 
 
-def reaching(interval: Interval | None, gains: MeanResult, drops: MeanResult) -> Interval | None:
+def widened(interval: Interval | None, gains: MeanResult, drops: MeanResult) -> Interval | None:
     """The interval of a difference, widened away from 0 to where the intervals of gains and drops
     let it reach.
     """
@@ -550,6 +571,7 @@ def reaching(interval: Interval | None, gains: MeanResult, drops: MeanResult) ->
     mean = gains.mean - drops.mean
     low = mean - math.hypot(gains.mean - up.low, down.high - drops.mean)
     high = mean + math.hypot(up.high - gains.mean, drops.mean - down.low)
+    # An end on the far side of 0 stays, so that interval and p say the same.
     low = interval.low if interval.low > 0 else min(interval.low, low)
     high = interval.high if interval.high < 0 else max(interval.high, high)
     if (low, high) == (interval.low, interval.high):
@@ -566,14 +588,14 @@ def gap_to_rest(part: MeanAccumulator, whole: MeanAccumulator) -> tuple[float | 
     of rows that happen to be equal prove little. Clusters that lie on both sides make it cautious.
     """
     mean, total = part.mean, whole.mean
-    left = whole.n - part.n
-    if mean is None or total is None or left <= 0:
+    rest_rows = whole.n - part.n
+    if mean is None or total is None or rest_rows <= 0:
         return None, None
-    gap = mean - (total * whole.n - mean * part.n) / left
-    only_here = 0
+    gap = mean - (total * whole.n - mean * part.n) / rest_rows
+    only_in_part = 0
     for cluster, (_, count) in part._clusters.items():
-        only_here += whole._clusters[cluster][1] == count
-    rest = whole.clusters - part._lone - only_here
+        only_in_part += whole._clusters[cluster][1] == count
+    rest = whole.clusters - part._lone - only_in_part
     variance = whole.variance
     if part.clusters < 2 or rest < 2 or whole.clusters < 3 or variance is None:
         return gap, None  # two clusters that lie on both sides leave no degree of freedom
@@ -630,7 +652,7 @@ def t_quantile(p: float, df: float) -> float:
     low, high = 0.0, 1.0
     while t_p_value(high, df) > tail:
         low, high = high, high * 2
-    density = math.exp(-_log_beta(df / 2, 0.5)) / math.sqrt(df)
+    density = math.exp(-_log_beta(df / 2, 0.5)) / math.sqrt(df)  # at 0
     t = min(max(normal_quantile(p), low), high)
     for _ in range(200):
         excess = t_p_value(t, df) - tail
@@ -711,7 +733,7 @@ def _beta(a: float, b: float, x: float, y: float) -> float:
 
 def _fraction(a: float, b: float, x: float) -> float:
     """The continued fraction of the incomplete beta (Didonato & Morris 1992), by Lentz's method."""
-    tiny = 1e-300
+    tiny = 1e-300  # Lentz: stands in for a denominator of 0
     c, d = 1.0, 1 - (a + b) * x / (a + 1)
     d = 1 / (d or tiny)
     value = d

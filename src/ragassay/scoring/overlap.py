@@ -49,15 +49,15 @@ class _Table(dict[int, str | None]):
 
     def __missing__(self, code: int) -> str | None:
         char, category = chr(code), unicodedata.category(chr(code))
-        made: str | None
+        replacement: str | None
         if char in self.glue or category == "Cf":
-            made = None
+            replacement = None
         elif SPACELESS.match(char) and category[0] in "LNM":
-            made = f" {char} "
+            replacement = f" {char} "
         else:
-            made = char if category[0] in "LNM" else " "
-        self[code] = made
-        return made
+            replacement = char if category[0] in "LNM" else " "
+        self[code] = replacement
+        return replacement
 
 
 _ANSWER, _RUNNING = _Table(_GLUE), _Table(frozenset())
@@ -71,7 +71,7 @@ def compatible(text: str, form: str = "NFKC") -> str:
     """
     if text.isascii():
         return text
-    return _FOREIGN.sub(lambda found: unicodedata.normalize(form, found[0]), text)  # type: ignore[arg-type]
+    return _FOREIGN.sub(lambda match: unicodedata.normalize(form, match[0]), text)  # type: ignore[arg-type]
 
 
 def tokens(text: str) -> list[str]:
@@ -84,8 +84,8 @@ def tokens(text: str) -> list[str]:
     >>> tokens("The U.S. Army doesn't—sadly—pay €3,000."), tokens("東京 Tower")
     (['us', 'army', 'doesnt', 'sadly', 'pay', '3000'], ['東', '京', 'tower'])
     """
-    found = compatible(text).casefold().translate(_ANSWER).split()
-    return [token for token in found if token not in _ARTICLES] or found
+    pieces = compatible(text).casefold().translate(_ANSWER).split()
+    return [piece for piece in pieces if piece not in _ARTICLES] or pieces
 
 
 def words(text: str) -> list[str]:
@@ -125,8 +125,8 @@ def token_f1(response: str, reference: str) -> float | None:
 
 def exact_match(response: str, reference: str) -> float | None:
     """1 when both have the same `tokens` in the same order, else 0."""
-    wanted = tokens(reference)
-    return float(tokens(response) == wanted) if wanted else None
+    expected = tokens(reference)
+    return float(tokens(response) == expected) if expected else None
 
 
 def gold_token_recall(response: str, references: Iterable[str]) -> float | None:
@@ -211,7 +211,7 @@ def bleu(response: str, reference: str) -> float | None:
     orders = min(4, len(ours))
     for n in range(1, orders + 1):
         total = len(ours) - n + 1
-        shared = _shared(_runs(ours, n), _runs(theirs, n))
+        shared = _shared(_ngrams(ours, n), _ngrams(theirs, n))
         if n == 1 and not shared:
             return 0.0
         misses += not shared
@@ -230,13 +230,14 @@ def _shares(ours: Sequence[str], theirs: Sequence[str]) -> tuple[float, float] |
 
 def _shared(ours: Iterable[object], theirs: Iterable[object]) -> int:
     """How many items two multisets share."""
-    left: dict[object, int] = {}
+    # A plain loop: Counter's intersection counts both sides before it compares them.
+    remaining: dict[object, int] = {}
     for item in theirs:
-        left[item] = left.get(item, 0) + 1
+        remaining[item] = remaining.get(item, 0) + 1
     shared = 0
     for item in ours:
-        if count := left.get(item):
-            left[item] = count - 1
+        if count := remaining.get(item):
+            remaining[item] = count - 1
             shared += 1
     return shared
 
@@ -248,21 +249,23 @@ def _shared_ngrams(ours: str, theirs: str, orders: int) -> Iterator[int]:
     numbers are sorted in one array, the lowest bit says whose each is: n-grams that are there a and
     b times share a + b - |a - b|, halved.
     """
-    # three times as fast as counting strings; loaded by who compares n-grams only
+    # Three times as fast as counting strings. Imported here: who compares no n-grams need not load it.
     import numpy as np
 
     chars = np.frombuffer((ours + theirs).encode("utf-32-le", "surrogatepass"), np.uint32).astype(
         np.int64
     )
-    width = used = int(chars.max()).bit_length() if orders else 0
+    char_bits = gram_bits = int(chars.max()).bit_length() if orders else 0
     grams = chars
     for n in range(1, orders + 1):
         if n > 1:
-            if used + width >= _BITS:  # number those there are afresh
+            # Where the next character would not fit, the n-grams that occur are numbered afresh.
+            if gram_bits + char_bits >= _BITS:
                 grams = np.unique(grams, return_inverse=True)[1]
-                used = len(grams).bit_length()
-            grams = grams[:-1] << width | chars[n - 1 :]
-            used += width
+                gram_bits = len(grams).bit_length()
+            grams = grams[:-1] << char_bits | chars[n - 1 :]
+            gram_bits += char_bits
+        # The n-grams that run from one text into the other are left out.
         both = np.concatenate((grams[: len(ours) - n + 1] << 1, grams[len(ours) :] << 1 | 1))
         both.sort()
         gram = both >> 1
@@ -271,14 +274,17 @@ def _shared_ngrams(ours: str, theirs: str, orders: int) -> Iterator[int]:
 
 
 _BITS = 62
-"""What a gram may take of a 64-bit number: the sign and whose it is take one each."""
+"""Bits of a 64-bit number that an n-gram may take: the sign and the mark of whose it is take one
+each.
+"""
 
 
-def _runs(found: Sequence[str], n: int) -> list[tuple[str, ...]]:
-    return list(zip(*(found[at:] for at in range(n)), strict=False))
+def _ngrams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
+    return list(zip(*(words[at:] for at in range(n)), strict=False))
 
 
 _WINDOW = 8192
+"""Bits of a window."""
 
 
 def _common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
@@ -288,6 +294,7 @@ def _common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
     cleared bit is one more common word. Windows of bits, with the carries handed from one to the
     next, keep the masks small.
     """
+    # The bits are those of the shorter text, which leaves fewer windows.
     if len(first) > len(second):
         first, second = second, first
     common = 0
@@ -302,7 +309,7 @@ def _common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
         row = ones
         for at, word in enumerate(second):
             mask, carry = masks.get(word, 0), carries[at]
-            if not mask and not carry:
+            if not mask and not carry:  # the word changes nothing in this window
                 continue
             hit = row & mask
             total = row + hit + carry
@@ -327,8 +334,8 @@ def _mteval_words(text: str) -> list[str]:
     for name, char in _ENTITIES.items():
         text = text.replace(name, char)
     text = f" {text} ".translate(_SEPARATE)
-    text = _STOP_AFTER.sub(lambda found: f"{found[0][0]} {found[0][1]} ", text)
-    text = _STOP_BEFORE.sub(lambda found: f" {found[0][0]} {found[0][1]}", text)
+    text = _STOP_AFTER.sub(lambda match: f"{match[0][0]} {match[0][1]} ", text)
+    text = _STOP_BEFORE.sub(lambda match: f" {match[0][0]} {match[0][1]}", text)
     if "-" in text:
         text = _DASH.sub(" - ", text)
     return text.split()

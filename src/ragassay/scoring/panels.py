@@ -19,19 +19,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragassay.core import Figure, Interval
 from ragassay.scoring import bootstrap
+from ragassay.scoring.arrays import BoolArray, FloatArray, IntArray, numbered
 from ragassay.scoring.calibration import folds_of
-from ragassay.scoring.clusters import each, few
+from ragassay.scoring.clusters import few_clusters_note, row_clusters
 from ragassay.scoring.intervals import LEVEL, MeanAccumulator, PairedResult, paired_difference
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.int64]
-
 _BLOCK = 250
+"""Draws in memory at a time."""
 _MOST_GROUPS = 2000
 """More clusters than this are drawn in random groups of them: the spread is the same, and memory is
 bounded.
@@ -117,10 +114,11 @@ def repeatability(
     present = ~np.isnan(verdicts)
     size = present.sum(1)
     usable = size >= 2
-    groups = each(cluster, len(verdicts))[usable]
+    groups = row_clusters(cluster, len(verdicts))[usable]
     m = size[usable].astype(np.float64)
     passes = np.where(present, verdicts, 0.0).sum(1)[usable]
     split = (passes > 0) & (passes < m)
+    # Of the m (m - 1) ordered pairs of a row's samples, those of a pass and a fail.
     differ = 2 * passes * (m - passes) / np.maximum(m * (m - 1), 1)
     return Repeatability(
         samples=verdicts.shape[1],
@@ -141,7 +139,9 @@ def _gain_of_voting(
     """Share right of one sample (a) and of the majority of m samples (b, ties half), paired."""
     right = np.where(truth, passes, m - passes)
     voted = np.where(2 * right == m, 0.5, 2 * right > m)
-    return paired_difference(zip((right / m).tolist(), voted.tolist(), _names(groups), strict=True))
+    return paired_difference(
+        zip((right / m).tolist(), voted.tolist(), _cluster_names(groups), strict=True)
+    )
 
 
 def panel(
@@ -169,17 +169,20 @@ def panel(
     if not usable.any():
         raise ValueError("there is no row that all judges judged")
     votes, truth = verdicts[usable] == 1, truth[usable]
-    groups = each(cluster, len(verdicts))[usable]
-    place = np.unique(groups, return_inverse=True)[1].reshape(-1)
+    groups = row_clusters(cluster, len(verdicts))[usable]
+    place = numbered(groups)
     wrong = (votes != truth[:, None]).astype(np.float64)
     accuracies = 1 - wrong.mean(0)
     best = int(accuracies.argmax())
     share = votes.mean(1)
-    ways = {"majority": np.where(share == 0.5, 0.5, share > 0.5)}
+    # Rule -> its verdict on each row: 1, 0, or 0.5 for a tie.
+    passes_by_rule = {"majority": np.where(share == 0.5, 0.5, share > 0.5)}
     if scores is not None:
-        ways["mean"] = (scores[usable].mean(1) >= 0.5).astype(np.float64)
-    ways["weighted"] = _weighted(votes, truth, place, folds, seed)
-    rules = tuple(_rule(name, passes, votes, best, truth, groups) for name, passes in ways.items())
+        passes_by_rule["mean"] = (scores[usable].mean(1) >= 0.5).astype(np.float64)
+    passes_by_rule["weighted"] = _weighted(votes, truth, place, folds, seed)
+    rules = []
+    for name, passes in passes_by_rule.items():
+        rules.append(_rule(name, passes, votes, best, truth, groups))
     mean, effective, matrix = _shared(wrong, place, draws, seed)
     return Panel(
         judges=tuple(names),
@@ -192,7 +195,7 @@ def panel(
         mean_correlation=mean,
         effective=effective,
         effective_eigen=_eigen(matrix),
-        rules=rules,
+        rules=tuple(rules),
         independent=independent(votes, truth),
         real=rules[0].accuracy,
     )
@@ -214,6 +217,7 @@ def independent(votes: BoolArray, truth: BoolArray) -> float:
         if not rows.any():
             continue
         chance = np.ones(1)  # of 0, 1, 2 ... judges being right
+        # Judge by judge: convolved with (wrong, right), the distribution of how many are right.
         for right in (votes[rows] == side).mean(0):
             chance = np.convolve(chance, [1 - right, right])
         number = np.arange(len(chance))
@@ -254,11 +258,12 @@ def _weighted(
     """Passes by log-odds weights from the other folds; 0.5 for ties."""
     fold = folds_of(place, folds, seed)
     weighted = np.zeros(len(votes))
-    for one in range(int(fold.max()) + 1):
-        test, train = fold == one, fold != one
+    for code in range(int(fold.max()) + 1):
+        test, train = fold == code, fold != code
         if not train.any():  # one cluster only: nothing to learn from
             train = test
         right = (votes[train] == truth[train, None]).sum(0)
+        # Half a row more on either side: a judge that is always right would outweigh all others.
         odds = np.log((right + 0.5) / (train.sum() - right + 0.5))
         total = np.where(votes[test], odds, -odds).sum(1)
         weighted[test] = np.where(np.abs(total) < 1e-12, 0.5, total > 0)
@@ -274,7 +279,7 @@ def _rule(
     # holds against all k at once (Bonferroni) holds against the one that is picked.
     judges = votes.shape[1]
     gain = paired_difference(
-        zip(best_right.tolist(), right.tolist(), _names(groups), strict=True),
+        zip(best_right.tolist(), right.tolist(), _cluster_names(groups), strict=True),
         1 - (1 - LEVEL) / judges,
     )
     if gain.p is not None:
@@ -319,20 +324,21 @@ def _shared(
 class _ErrorSums:
     """Sums by cluster (or random group of clusters), enough for every correlation of errors.
 
-    size: (groups,) rows. one: (groups, judges) errors. two: (groups, judges, judges) common errors.
+    size: (groups,) rows. errors: (groups, judges) rows that a judge gets wrong. common: (groups,
+    judges, judges) rows that two judges get wrong.
     """
 
     size: FloatArray
-    one: FloatArray
-    two: FloatArray
+    errors: FloatArray
+    common: FloatArray
 
     def phi(self, weight: FloatArray) -> FloatArray:
         """(draws, judges, judges) correlations under weights (draws, groups); NaN where a judge's
         errors do not vary.
         """
         total = weight @ self.size
-        rate = (weight @ self.one) / total[:, None]
-        common = np.tensordot(weight, self.two, axes=1) / total[:, None, None]
+        rate = (weight @ self.errors) / total[:, None]
+        common = np.tensordot(weight, self.common, axes=1) / total[:, None, None]
         spread = np.sqrt(rate * (1 - rate))
         with np.errstate(invalid="ignore", divide="ignore"):
             phi = (common - rate[:, :, None] * rate[:, None, :]) / (
@@ -346,14 +352,14 @@ def _error_sums(wrong: FloatArray, place: IntArray, seed: int) -> _ErrorSums:
     if clusters > _MOST_GROUPS:
         place = (np.random.default_rng(seed).permutation(clusters) % _MOST_GROUPS)[place]
     size = np.bincount(place).astype(np.float64)
-    one = np.zeros((len(size), wrong.shape[1]))
-    np.add.at(one, place, wrong)
+    errors = np.zeros((len(size), wrong.shape[1]))
+    np.add.at(errors, place, wrong)
     ordered = wrong[np.argsort(place, kind="stable")]
     ends = np.cumsum(size).astype(np.int64)
-    two = []
+    common = []
     for rows in np.split(ordered, ends[:-1]):
-        two.append(rows.T @ rows)
-    return _ErrorSums(size, one, np.stack(two))
+        common.append(rows.T @ rows)
+    return _ErrorSums(size, errors, np.stack(common))
 
 
 def _drawn_correlations(
@@ -378,7 +384,7 @@ def _correlation_interval(
         return None, "errors are too rare for an interval"
     freedom = max(1.0, bootstrap.effective(carried) - 1)
     interval = bootstrap.interval(value, deviation, freedom, -1.0, 1.0, clustered=clustered)
-    return interval, few(len(carried))
+    return interval, few_clusters_note(len(carried))
 
 
 def _worth(judges: int, correlation: Interval | None) -> Interval | None:
@@ -407,15 +413,16 @@ def _fleiss(m: FloatArray, passes: FloatArray, groups: IntArray, draws: int, see
     n = len(m)
     if not n:
         return Figure("kappa", None, None, 0, "no row has two verdicts")
-    place = np.unique(groups, return_inverse=True)[1].reshape(-1)
+    place = numbered(groups)
     same = 1 - 2 * passes * (m - passes) / (m * (m - 1))
-    # rows, agreement, verdicts, passes, and each row's share of passes: rows with gaps weigh no
-    # less (Gwet 2014)
+    # Rows, agreement, verdicts, passes, and each row's share of passes: rows with gaps weigh no less
+    # (Gwet 2014).
     columns = (np.ones(n), same, m, passes, passes / m)
     sums = [np.bincount(place, weights=column) for column in columns]
     table = np.column_stack(sums).astype(np.float64)
 
     def kappa(t: FloatArray) -> FloatArray:
+        """Of tables (..., 5) of the sums of these columns."""
         rate = t[..., 4] / t[..., 0]
         chance = rate**2 + (1 - rate) ** 2
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -442,7 +449,7 @@ def _fleiss(m: FloatArray, passes: FloatArray, groups: IntArray, draws: int, see
     interval = bootstrap.interval(
         value, deviation, max(1.0, carried - 1), -1.0, 1.0, clustered=clusters < n
     )
-    return Figure("kappa", value, interval, n, few(clusters))
+    return Figure("kappa", value, interval, n, few_clusters_note(clusters))
 
 
 def _rarer(verdicts: FloatArray, passes: FloatArray, lone: bool) -> FloatArray:
@@ -457,14 +464,14 @@ def _rarer(verdicts: FloatArray, passes: FloatArray, lone: bool) -> FloatArray:
 
 def _mean(name: str, values: FloatArray, groups: IntArray) -> Figure:
     mean = MeanAccumulator()
-    for value, group in zip(values.tolist(), _names(groups), strict=True):
+    for value, group in zip(values.tolist(), _cluster_names(groups), strict=True):
         mean.add(value, group)
     result = mean.result()
-    reason = few(result.clusters) if result.n else "no row has two verdicts"
+    reason = few_clusters_note(result.clusters) if result.n else "no row has two verdicts"
     return Figure(name, result.mean, result.interval, result.n, reason)
 
 
-def _names(groups: IntArray) -> list[str]:
+def _cluster_names(groups: IntArray) -> list[str]:
     return [str(group) for group in groups.tolist()]
 
 

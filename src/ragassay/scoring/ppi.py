@@ -29,15 +29,19 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragassay.core import Interval
-from ragassay.scoring.intervals import MeanAccumulator, normal_quantile, t_quantile, wilson
+from ragassay.scoring.arrays import FloatArray, IntArray, numbered
+from ragassay.scoring.intervals import (
+    MeanAccumulator,
+    normal_quantile,
+    t_quantile,
+    unmet_share,
+    wilson,
+)
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Values = Sequence[float] | Floats
-Codes = Sequence[int] | Ints
+Values = Sequence[float] | FloatArray
+Codes = Sequence[int] | IntArray
 
 LEVEL = 0.95
 LEAST_LABELS = 50
@@ -45,6 +49,7 @@ LEAST_LABELS = 50
 """
 LEAST_UNITS = 10
 WIDER = 1.01
+"""The corrected interval may be so many times as wide as that of the labels alone."""
 FOLDS = 10
 UNSEEN = 2.0
 """Rows that might have disagreed with the judge by the whole range: the variance's allowance for
@@ -91,7 +96,11 @@ class Plain:
 
 
 def plain(
-    label: Floats, score: Floats, unlabelled: Floats, weight: float, level: float = LEVEL
+    label: FloatArray,
+    score: FloatArray,
+    unlabelled: FloatArray,
+    weight: float,
+    level: float = LEVEL,
 ) -> Plain:
     """PPI++ as in the paper, for independent rows: labelled (label, score) beside the scores of
     other rows.
@@ -104,9 +113,10 @@ def plain(
     _check(label, score)
     if not len(label) or not len(unlabelled):
         raise ValueError("labelled and unlabelled rows are needed")
-    rest = label - weight * score
-    value = weight * float(unlabelled.mean()) + float(rest.mean())
-    variance = weight**2 * float(unlabelled.var()) / len(unlabelled) + float(rest.var()) / len(rest)
+    residual = label - weight * score
+    value = weight * float(unlabelled.mean()) + float(residual.mean())
+    of_judge = weight**2 * float(unlabelled.var()) / len(unlabelled)
+    variance = of_judge + float(residual.var()) / len(residual)
     reach = normal_quantile(0.5 + level / 2) * math.sqrt(variance)
     return Plain(value, Interval(value - reach, value + reach, level, "PPI++, given weight"))
 
@@ -143,10 +153,10 @@ def estimate(
     """
     data = _data(label, score, population, units, inclusion, strata, low, high, second)
     alone = _alone(data, level)
-    reason = _unfit(data)
+    reason = _why_unfit(data)
     if reason:
         return replace(alone, reason=reason)
-    fitted = _fitted(data, level, seed)
+    fitted = _fit(data, level, seed)
     if isinstance(fitted, str):
         return replace(alone, reason=fitted)
     if alone.interval is None:
@@ -195,7 +205,7 @@ def _alone(data: _Data, level: float) -> Estimate:
     )
 
 
-def _unfit(data: _Data) -> str:
+def _why_unfit(data: _Data) -> str:
     """Why the judge's part cannot be fitted to these labels, "" where it can."""
     n = len(data.label)
     if not n:
@@ -221,21 +231,21 @@ class _Data:
     sides. others: the second judge's scores of the labelled rows and of the population.
     """
 
-    label: Floats
-    score: Floats
-    population: Floats
-    unit: Ints
-    population_unit: Ints
-    stratum: Ints
-    share: Floats
-    population_stratum: Ints
-    w: Floats
+    label: FloatArray
+    score: FloatArray
+    population: FloatArray
+    unit: IntArray
+    population_unit: IntArray
+    stratum: IntArray
+    share: FloatArray
+    population_stratum: IntArray
+    w: FloatArray
     weighted: bool
     grouped: bool
     low: float
     high: float
     groups: int
-    others: tuple[Floats, Floats] | None = None
+    others: tuple[FloatArray, FloatArray] | None = None
 
     @property
     def kish(self) -> float:
@@ -253,7 +263,7 @@ class _Data:
         return float(1 / (totals**2).sum())
 
 
-def _check(label: Floats, score: Floats) -> None:
+def _check(label: FloatArray, score: FloatArray) -> None:
     if len(label) != len(score):
         raise ValueError("a label and a score for every labelled row")
     if not (np.isfinite(label).all() and np.isfinite(score).all()):
@@ -274,16 +284,16 @@ def _data(
     """The arguments of `estimate` as arrays. Raises ValueError for what does not fit together."""
     y = np.asarray(label, dtype=float)
     f = np.asarray(score, dtype=float)
-    every = np.asarray(population, dtype=float)
+    scores = np.asarray(population, dtype=float)
     _check(y, f)
-    if not np.isfinite(every).all():
+    if not np.isfinite(scores).all():
         raise ValueError("scores must be finite")
     others = None
     if second is not None:
         others = np.asarray(second[0], dtype=float), np.asarray(second[1], dtype=float)
         _check(y, others[0])
-        _check(every, others[1])
-    n, total = len(y), len(every)
+        _check(scores, others[1])
+    n, total = len(y), len(scores)
     if n and (y.min() < low or y.max() > high):
         raise ValueError(f"a label lies outside {low:g} to {high:g}")
     chance = np.ones(n) if inclusion is None else np.asarray(inclusion, dtype=float)
@@ -295,7 +305,7 @@ def _data(
     return _Data(
         label=y,
         score=f,
-        population=every,
+        population=scores,
         unit=unit,
         population_unit=population_unit,
         stratum=stratum,
@@ -311,17 +321,19 @@ def _data(
     )
 
 
-def _unit_codes(units: tuple[Codes, Codes] | None, n: int, total: int) -> tuple[Ints, Ints]:
+def _unit_codes(units: tuple[Codes, Codes] | None, n: int, total: int) -> tuple[IntArray, IntArray]:
     """Codes from 0 of the units of both sides; without units every row is its own."""
     if units is None:
         return np.arange(n), np.arange(n, n + total)
-    own, theirs = np.asarray(units[0], dtype=int), np.asarray(units[1], dtype=int)
-    if len(own) != n or len(theirs) != total:
+    labelled, run = np.asarray(units[0], dtype=int), np.asarray(units[1], dtype=int)
+    if len(labelled) != n or len(run) != total:
         raise ValueError("a unit for every row")
-    return _recoded(own, theirs)
+    return _recoded(labelled, run)
 
 
-def _stratum_codes(strata: tuple[Codes, Codes] | None, unit: Ints, total: int) -> tuple[Ints, Ints]:
+def _stratum_codes(
+    strata: tuple[Codes, Codes] | None, unit: IntArray, total: int
+) -> tuple[IntArray, IntArray]:
     """Codes from 0 of the strata of both sides; one stratum where none are given or where one has
     fewer than two labelled units, or no row on a side.
     """
@@ -329,24 +341,27 @@ def _stratum_codes(strata: tuple[Codes, Codes] | None, unit: Ints, total: int) -
     single = np.zeros(n, dtype=int), np.zeros(total, dtype=int)
     if strata is None:
         return single
-    own, theirs = np.asarray(strata[0], dtype=int), np.asarray(strata[1], dtype=int)
-    if len(own) != n or len(theirs) != total:
+    labelled, run = np.asarray(strata[0], dtype=int), np.asarray(strata[1], dtype=int)
+    if len(labelled) != n or len(run) != total:
         raise ValueError("a stratum for every row")
-    labelled = set(own.tolist())
-    if labelled != set(theirs.tolist()):
+    present = set(labelled.tolist())
+    if present != set(run.tolist()):
         return single
-    if any(len(np.unique(unit[own == stratum])) < 2 for stratum in labelled):
+    # A stratum's spread needs two units: one alone shows none.
+    if any(len(np.unique(unit[labelled == stratum])) < 2 for stratum in present):
         return single
-    return _recoded(own, theirs)
+    return _recoded(labelled, run)
 
 
-def _recoded(own: Ints, theirs: Ints) -> tuple[Ints, Ints]:
+def _recoded(labelled: IntArray, run: IntArray) -> tuple[IntArray, IntArray]:
     """The codes of both sides as whole numbers from 0."""
-    codes = np.unique(np.concatenate([own, theirs]), return_inverse=True)[1]
-    return codes[: len(own)], codes[len(own) :]
+    codes = numbered(np.concatenate([labelled, run]))
+    return codes[: len(labelled)], codes[len(labelled) :]
 
 
-def _row_weights(chance: Floats, stratum: Ints, population_stratum: Ints) -> tuple[Floats, Floats]:
+def _row_weights(
+    chance: FloatArray, stratum: IntArray, population_stratum: IntArray
+) -> tuple[FloatArray, FloatArray]:
     """Hajek's weights of the labelled rows, summing to 1, and each stratum's share of the run."""
     w = 1 / chance
     share = np.ones(1)
@@ -362,14 +377,15 @@ def _row_weights(chance: Floats, stratum: Ints, population_stratum: Ints) -> tup
     return w, share
 
 
-def _totals(unit: Ints, parts: Floats, groups: int) -> Floats:
+def _totals(unit: IntArray, parts: FloatArray, groups: int) -> FloatArray:
     return np.bincount(unit, parts, minlength=groups).astype(float)
 
 
-def _labelled_part(data: _Data, x: Floats) -> Floats:
+def _labelled_part(data: _Data, x: FloatArray) -> FloatArray:
     """Influence of every unit on the weighted mean of x over the labelled rows, within strata."""
     means = np.bincount(data.stratum, data.w * x) / np.bincount(data.stratum, data.w)
     parts = data.w * (x - means[data.stratum])
+    # The small-sample factor of a stratum of k units, k / (k - 1), as a root: influences are squared.
     factor = np.ones(len(means))
     for h in range(len(means)):
         units = len(np.unique(data.unit[data.stratum == h]))
@@ -377,7 +393,7 @@ def _labelled_part(data: _Data, x: Floats) -> Floats:
     return _totals(data.unit, parts * factor[data.stratum], data.groups)
 
 
-def _strata_part(data: _Data, x: Floats) -> Floats:
+def _strata_part(data: _Data, x: FloatArray) -> FloatArray:
     """Influence of every unit through the strata's shares of the run; 0 without strata."""
     if len(data.share) < 2:
         return np.zeros(data.groups)
@@ -387,7 +403,14 @@ def _strata_part(data: _Data, x: Floats) -> Floats:
     return _totals(data.population_unit, parts, data.groups)
 
 
-def _population_part(data: _Data, population: Floats) -> Floats:
+def _influence(data: _Data, x: FloatArray) -> FloatArray:
+    """Influence of every unit on the mean of x over the labelled rows, its strata weighted by their
+    shares of the run.
+    """
+    return _labelled_part(data, x) + _strata_part(data, x)
+
+
+def _population_part(data: _Data, population: FloatArray) -> FloatArray:
     """Influence of every unit on a judge's mean over the run."""
     parts = (population - population.mean()) / len(population)
     return _totals(data.population_unit, parts, data.groups)
@@ -398,33 +421,37 @@ class _Fitted(NamedTuple):
 
     value: float
     interval: Interval
-    weights: Floats
+    weights: FloatArray
 
 
-def _fitted(data: _Data, level: float, seed: int) -> _Fitted | str:
+def _fit(data: _Data, level: float, seed: int) -> _Fitted | str:
     """The corrected mean with cross-fitted weights; else why the judge cannot help."""
     if np.ptp(data.score) == 0 or np.ptp(data.population) == 0:
         return "the judge gives these rows one and the same score"
     sides = [(data.score, data.population)]
     if data.others is not None:
         sides.append(data.others)
-    judged = np.stack([score - population.mean() for score, population in sides], axis=1)
-    everywhere = np.stack([_population_part(data, population) for _, population in sides], axis=1)
-    from_labels = _labelled_part(data, data.label) + _strata_part(data, data.label)
-    labelled = [_labelled_part(data, one) + _strata_part(data, one) for one in judged.T]
-    from_judge = np.stack(labelled, axis=1) - everywhere
-    own = _cross_fitted_weights(data, from_labels, from_judge, seed)
-    residual = data.label - (own * judged).sum(axis=1)
+    # (labelled rows, judges) each judge's score less its mean over the run.
+    centred = np.stack([score - population.mean() for score, population in sides], axis=1)
+    # (units, judges) the influence on each judge's mean over the run, and on that over the labels.
+    on_run = np.stack([_population_part(data, population) for _, population in sides], axis=1)
+    on_labelled = [_influence(data, scores) for scores in centred.T]
+    from_labels = _influence(data, data.label)
+    from_judge = np.stack(on_labelled, axis=1) - on_run
+    row_weights = _cross_fitted_weights(data, from_labels, from_judge, seed)
+    residual = data.label - (row_weights * centred).sum(axis=1)
     value = float((data.w * residual).sum())
-    weights = data.w @ own
-    influence = _labelled_part(data, residual) + _strata_part(data, residual) + everywhere @ weights
+    weights = data.w @ row_weights
+    influence = _influence(data, residual) + on_run @ weights
     # Each weight was fitted: one degree of freedom less than for a mean.
     freedom = max(1.0, data.effective - len(data.share) - len(sides))
     squared = float((influence**2).sum()) * (1 + 1 / freedom)
     if squared >= float((from_labels**2).sum()):
-        # another formula's narrower reach would be no gain
+        # The labels alone may get another formula, such as Wilson's, whose interval is wider: to be
+        # narrower than that at no smaller variance would be no gain.
         return _NOT_NARROWER
     t = t_quantile(0.5 + level / 2, freedom)
+    # Johnson 1978: t of a skewed mean is off by skew (1 + 2 t^2) / 6.
     skew = float((influence**3).sum()) / squared if squared > 0 else 0.0
     shift = skew * (1 + 2 * t * t) / 6
     allowance = UNSEEN * ((data.high - data.low) / data.kish) ** 2
@@ -435,20 +462,20 @@ def _fitted(data: _Data, level: float, seed: int) -> _Fitted | str:
 
 
 def _cross_fitted_weights(
-    data: _Data, from_labels: Floats, from_judge: Floats, seed: int
-) -> Floats:
+    data: _Data, from_labels: FloatArray, from_judge: FloatArray, seed: int
+) -> FloatArray:
     """(labelled rows, judges) the weights that the other folds fit; folds are of whole units."""
     labelled = np.unique(data.unit)
-    rest = np.setdiff1d(np.arange(data.groups), labelled)
+    unlabelled = np.setdiff1d(np.arange(data.groups), labelled)
     fold = np.empty(data.groups, dtype=int)
     rng = np.random.default_rng(seed)
-    # every fold its share of the labels
+    # Dealt apart, so that every fold has its share of the labels.
     fold[labelled] = rng.permutation(np.arange(len(labelled)) % FOLDS)
-    fold[rest] = rng.permutation(np.arange(len(rest)) % FOLDS)
+    fold[unlabelled] = rng.permutation(np.arange(len(unlabelled)) % FOLDS)
     least = 1e-12 * float((from_judge**2).sum())
     weights = []
-    for one in range(FOLDS):
-        train = fold != one
+    for test in range(FOLDS):
+        train = fold != test
         weights.append(_weights(from_labels[train], from_judge[train], least))
     return np.stack(weights)[fold[data.unit]]
 
@@ -462,15 +489,16 @@ def _method(data: _Data) -> str:
     return method
 
 
-def _weights(from_labels: Floats, from_judge: Floats, least: float) -> Floats:
+def _weights(from_labels: FloatArray, from_judge: FloatArray, least: float) -> FloatArray:
     """The weights [judges] that leave the least variance; none where the judges vary no more than
     `least`.
     """
     squares = from_judge.T @ from_judge
     if np.trace(squares) <= least:
         return np.zeros(len(squares))
+    # Two judges may give the very same scores: there is no inverse then, but a pseudo-inverse.
     inverse = np.linalg.pinv(squares, rcond=1e-12, hermitian=True)
-    weights: Floats = inverse @ (from_judge.T @ from_labels)
+    weights: FloatArray = inverse @ (from_judge.T @ from_labels)
     return weights
 
 
@@ -482,14 +510,13 @@ def _labels_alone(data: _Data, level: float) -> tuple[float, Interval | None]:
     if not data.weighted and len(data.share) < 2:
         return _equal_labels(data, level, binary)
     value = float((data.w * data.label).sum())
-    influence = _labelled_part(data, data.label) + _strata_part(data, data.label)
-    variance = float((influence**2).sum())
+    variance = float((_influence(data, data.label) ** 2).sum())
     effective = data.effective
     t = t_quantile(0.5 + level / 2, max(1.0, effective - len(data.share)))
     if binary:
         return value, _weighted_wilson(value, variance, t, data, level)
     if variance == 0.0:
-        share = 1 - ((1 - level) / 2) ** (1 / effective)
+        share = unmet_share(effective, level)
         low = value - share * (value - data.low)
         high = value + share * (data.high - value)
         return value, Interval(low, high, level, "exact bound, all values equal")

@@ -5,8 +5,7 @@ shared by all:
 
 - An id that is repeated in a ranking counts once, at its best rank; later ones close up.
 - A document is relevant when its grade is at least `relevant_from` (trec_eval's -l, default 1); an
-  id without a
-  grade is not relevant.
+  id without a grade is not relevant.
 - With no relevant document there is nothing to measure: the result is None, never 0. (trec_eval
   prints 0 there.)
 - An empty ranking finds nothing: 0.
@@ -31,8 +30,8 @@ def rank_by_score(scored: Iterable[tuple[str, float]]) -> tuple[str, ...]:
     that differ only beyond it are equal here too.
     """
 
-    def by_score_and_id(pair: tuple[str, float]) -> tuple[float, str]:
-        id_, score = pair
+    def by_score_and_id(document: tuple[str, float]) -> tuple[float, str]:
+        id_, score = document
         return _single(score), id_
 
     return tuple(id_ for id_, _ in sorted(scored, key=by_score_and_id, reverse=True))
@@ -114,11 +113,11 @@ def average_precision(
     relevant = _relevant(grades, relevant_from)
     if not relevant:
         return None
-    found, total = 0, 0.0
+    hits, total = 0, 0.0
     for rank, id_ in enumerate(_distinct(ranking), 1):
         if grades.get(id_, 0.0) >= relevant_from:
-            found += 1
-            total += found / rank
+            hits += 1
+            total += hits / rank
     return total / relevant
 
 
@@ -167,12 +166,14 @@ def _hits(
 
 
 def _cut(k: int) -> int:
+    """k, checked. A rank of 0 or less would slice the ranking from its end."""
     if k < 1:
         raise ValueError(f"k must be at least 1, not {k}")
     return k
 
 
 def _single(score: float) -> float:
+    """The score in single precision, infinite beyond its range, as C converts it."""
     try:
         return float(struct.unpack("f", struct.pack("f", score))[0])
     except OverflowError:

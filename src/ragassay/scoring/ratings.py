@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragassay.core import FIGURES
 from ragassay.scoring import coefficients
-from ragassay.scoring.coefficients import FloatArray, IntArray
-
-BoolArray = NDArray[np.bool_]
+from ragassay.scoring.arrays import BoolArray, FloatArray, IntArray, numbered
 
 ECE_BINS = 10
 SCORE_GROUPS, LABEL_GROUPS = 128, 16
+"""Values of scores and of labels that the spread of a figure tells apart; see `Kinds`."""
 GRADES = 20
+"""Points of a graded scale at most."""
 GRADED = (
     "graded_accuracy",
     "graded_kappa",
@@ -123,31 +122,34 @@ class Kinds:
     """
 
     def __init__(self, r: Ratings) -> None:
-        x, y = _grouped(r.score, SCORE_GROUPS), _grouped(r.label, LABEL_GROUPS)
-        parts = [x, y, r.cells(), *(r.grades or ())]
+        score, label = _grouped(r.score, SCORE_GROUPS), _grouped(r.label, LABEL_GROUPS)
+        parts = [score, label, r.cells(), *(r.grades or ())]
         if r.unit is not None:
             parts.append(unit_bins(r.unit))
         code = np.zeros(len(r), np.int64)
-        for part in parts:  # kinds end up sorted by score, then label
-            code = np.unique(code * (int(part.max()) + 1) + part, return_inverse=True)[1].reshape(
-                -1
-            )
+        # Numbered afresh after each part, or the product of many would overflow. Kinds end up sorted
+        # by score, then label, so that those of one score lie side by side for `reduceat`.
+        for part in parts:
+            code = numbered(code * (int(part.max()) + 1) + part)
         size = np.bincount(code)
         first = np.unique(code, return_index=True)[1]
 
         def mean(values: FloatArray) -> FloatArray:
+            """(kinds,) the mean of each kind's rows."""
             return np.bincount(code, weights=values) / size
 
         self.of_row, self.count = code, len(size)
         self._truth = r.truth[first].astype(np.float64)
+        # (kinds, cells) of 0 and 1: weights of kinds times this are a table, here and below.
         self._binary = np.eye(4)[r.cells()[first]]
-        self._score_start = np.unique(x[first], return_index=True)[1]
-        self._shape = (int(x.max()) + 1, int(y.max()) + 1)
-        self._pair, self._pair_start = np.unique(
-            x[first] * self._shape[1] + y[first], return_index=True
+        self._score_start = np.unique(score[first], return_index=True)[1]
+        self._shape = (int(score.max()) + 1, int(label.max()) + 1)
+        self._rank_cell, self._rank_cell_start = np.unique(
+            score[first] * self._shape[1] + label[first], return_index=True
         )
-        a, b = r.score - r.score.mean(), r.label - r.label.mean()
-        self._moments = np.stack([np.ones(self.count), *map(mean, (a, b, a * a, b * b, a * b))], 1)
+        # Centred first: sums of squares of large values would cancel.
+        x, y = r.score - r.score.mean(), r.label - r.label.mean()
+        self._moments = np.stack([np.ones(self.count), *map(mean, (x, y, x * x, y * y, x * y))], 1)
         self._points = np.asarray(r.points, dtype=np.float64)
         if r.grades is not None:
             k = len(r.points)
@@ -170,7 +172,7 @@ class Kinds:
             grades = (weight @ self._grades).reshape(*weight.shape[:-1], k, k)
         if "spearman" in names or "kendall" in names:
             flat = np.zeros((*weight.shape[:-1], self._shape[0] * self._shape[1]))
-            flat[..., self._pair] = np.add.reduceat(weight, self._pair_start, axis=-1)
+            flat[..., self._rank_cell] = np.add.reduceat(weight, self._rank_cell_start, axis=-1)
             ranks = flat.reshape(*weight.shape[:-1], *self._shape)
         for i, name in enumerate(names):
             if name in coefficients.BINARY:
@@ -213,9 +215,10 @@ def _grouped(values: FloatArray, most: int) -> IntArray:
     """Index of each value's rank group: every distinct value its own where there are at most
     `most`.
     """
-    found, group, counts = np.unique(values, return_inverse=True, return_counts=True)
-    group = group.reshape(-1).astype(np.int64)
-    if len(found) <= most:
-        return group
-    share = ((np.cumsum(counts) - counts / 2) * (most / len(values))).astype(np.int64)
-    return np.unique(share, return_inverse=True)[1].reshape(-1)[group].astype(np.int64)
+    distinct, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    place = place.reshape(-1).astype(np.int64)
+    if len(distinct) <= most:
+        return place
+    mid_ranks = np.cumsum(counts) - counts / 2
+    group = (mid_ranks * (most / len(values))).astype(np.int64)
+    return numbered(group)[place]

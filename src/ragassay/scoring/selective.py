@@ -26,16 +26,14 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ragassay.scoring.arrays import BoolArray, FloatArray, IntArray, numbered
 from ragassay.scoring.intervals import incomplete_beta, normal_quantile, t_quantile
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.int64]
-
 STEPS = 40
+"""Thresholds tested at most."""
 FEWEST_CLUSTERS = 10
+"""With fewer, a guarantee says that it is approximate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,7 @@ def certify(
             "each row needs one finite confidence and whether the judge agrees with people"
         )
     n = len(confidence)
-    nothing = Guarantee(
+    empty = Guarantee(
         alpha=alpha,
         delta=delta,
         n=n,
@@ -106,13 +104,13 @@ def certify(
         steps=(),
     )
     if not n:
-        return replace(nothing, reason="there are no labelled rows")
+        return replace(empty, reason="there are no labelled rows")
     place = np.arange(n)
     if cluster is not None:
-        place = np.unique(cluster, return_inverse=True)[1].reshape(-1)
+        place = numbered(cluster)
     clusters = int(place.max()) + 1
-    steps, certified, design = _tested(confidence, ~agrees, place, alpha, delta)
-    tested = replace(nothing, clusters=clusters, steps=tuple(steps))
+    steps, certified, design = _test_in_order(confidence, ~agrees, place, alpha, delta)
+    tested = replace(empty, clusters=clusters, steps=tuple(steps))
     if certified is None:
         return replace(tested, reason=_why_none(tested))
     approximate = f"only {clusters} clusters: the guarantee is approximate"
@@ -126,7 +124,7 @@ def certify(
     )
 
 
-def _tested(
+def _test_in_order(
     confidence: FloatArray, wrong: BoolArray, place: IntArray, alpha: float, delta: float
 ) -> tuple[list[Step], Step | None, float]:
     """The tested thresholds, the last one in an unbroken row of rejections, its design effect."""
@@ -141,6 +139,7 @@ def _tested(
         rows = confidence >= threshold
         effect = _design(wrong[rows], place[rows], rho, alpha, delta)
         answered = int(rows.sum())
+        # Skipped before the first test only: later the order is unbroken, or it promises nothing.
         if not steps and answered / effect < least:
             continue
         bad = int(wrong[rows].sum())
@@ -203,6 +202,7 @@ def _correlation(wrong: BoolArray, place: IntArray) -> float:
     rho = (between - within) / max(between + (typical - 1) * within, 1e-300)
     # Smith 1956, for clusters of about one size.
     spread = math.sqrt(2 / max(1.0, typical * (typical - 1) * (groups - 1)))
+    # Raised by it: a design effect that is too small would promise too much.
     error = (1 - rho) * (1 + (typical - 1) * rho) * spread
     return min(1.0, max(0.0, rho) + max(0.0, error))
 
@@ -216,10 +216,12 @@ def _design(wrong: BoolArray, place: IntArray, rho: float, alpha: float, delta: 
         return 1.0
     squares = float((size**2).sum())
     by_size = 1 + (squares / n - 1) * rho
+    # The clusters' own spread around alpha, against that of independent rows: the null hypothesis
+    # is a disagreement of alpha.
     apart = np.bincount(place, weights=wrong - alpha)
     spread = float((apart**2).sum()) * groups / max(1, groups - 1) / (n * alpha * (1 - alpha))
     caution = 1.0
-    if delta < 0.5:
+    if delta < 0.5:  # from one half on the normal quantile is 0 or below, and t / z no factor
         freedom = max(1.0, n**2 / squares - 1)
         caution = (t_quantile(1 - delta, freedom) / normal_quantile(1 - delta)) ** 2
     return max(1.0, by_size, spread) * caution

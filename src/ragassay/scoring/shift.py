@@ -22,13 +22,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragassay.core import Profile, Sample, Shift
+from ragassay.scoring.arrays import FloatArray, IntArray, numbered
 from ragassay.scoring.clusters import codes as clusters_of
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Row = Mapping[str, float]
 
 LEVEL = 0.02
@@ -40,8 +38,11 @@ certificate.
 SMALLEST_SIZE = 0.1
 """`two_sets`: a smaller size (2 AUC - 1, or gap) does not matter even when it is significant."""
 STEPS = 32
+"""Steps of a profile's quantiles."""
 TERMS = 4096
+"""Numbers that words are hashed to."""
 PERMUTATIONS = 399
+"""With the real sides 400 in all, so that p can be as small as 1/400, well below `LEVEL`."""
 MOST_ROWS = 1000
 """`two_sets` looks at no more rows of either set than this, drawn at random."""
 
@@ -227,6 +228,7 @@ def against(
     if not here or not profile.n:
         return Shift(True, why="no rows to compare")
     codes = None if clusters is None else clusters_of(clusters)
+    # In the order of FEATURES: of equally large gaps the first is reported.
     gaps: list[_Gap] = []
     for name in FEATURES:
         if name in profile.quantiles or any(name in row for row in here):
@@ -237,11 +239,11 @@ def against(
     p = min(1.0, worst.p * len(gaps))
     if p < LEVEL and worst.size >= SMALLEST_GAP:
         return Shift(False, worst.feature, worst.words, p, worst.size)
-    # rows of one document may all be alike
+    # Rows of one document may all be alike, so that clusters are what is counted.
     units = len(here) if codes is None else len(np.unique(codes))
     least = _detectable(units, profile.n, len(gaps))
-    what = f"{units} rows" if units == len(here) else f"{len(here)} rows of {units} clusters"
-    why = f"{what} would only show a gap of {least:.2f} or more" if least > 0.5 else ""
+    rows_seen = f"{units} rows" if units == len(here) else f"{len(here)} rows of {units} clusters"
+    why = f"{rows_seen} would only show a gap of {least:.2f} or more" if least > 0.5 else ""
     return Shift(True, worst.feature, why, p, worst.size)
 
 
@@ -260,7 +262,9 @@ class _Gap(NamedTuple):
         return self.size >= SMALLEST_GAP, -self.p, self.size
 
 
-def _gaps(name: str, profile: Profile, rows: Sequence[Row], codes: Ints | None) -> Iterator[_Gap]:
+def _gaps(
+    name: str, profile: Profile, rows: Sequence[Row], codes: IntArray | None
+) -> Iterator[_Gap]:
     """Of one feature the gap of the shares of rows that have it, and that of its values."""
     has = np.array([name in row for row in rows])
     share_here = float(has.mean())
@@ -274,6 +278,7 @@ def _gaps(name: str, profile: Profile, rows: Sequence[Row], codes: Ints | None) 
     if quantiles is None or not len(values):
         return
     gap, at = _gap_to_quantiles(np.asarray(quantiles), values)
+    # The design effect of a share: here of the rows at or below the value where the gap is.
     below = (values <= at).astype(float)
     effect = _design_effect(below, None if codes is None else codes[has])
     p = kolmogorov(gap, len(values) / effect, max(1.0, profile.n * share) / effect)
@@ -302,10 +307,11 @@ def two_sets(
         return Shift(True, why="fewer than two rows on a side: nothing can be told")
     rng = np.random.default_rng(seed)
     units = _units(clusters, len(a), len(b))
-    chosen = np.concatenate([_some(units[: len(a)], rng), len(a) + _some(units[len(a) :], rng)])
+    of_a, of_b = _drawn_rows(units[: len(a)], rng), _drawn_rows(units[len(a) :], rng)
+    chosen = np.concatenate([of_a, len(a) + of_b])
     side = (chosen < len(a)).astype(float)
     rows = [a[i] if i < len(a) else b[i - len(a)] for i in chosen]
-    unit = np.unique(units[chosen], return_inverse=True)[1]
+    unit = numbered(units[chosen])
     folds = rng.permutation(np.arange(unit.max() + 1) % 5)[unit]
     numbers, names = _ranks(rows)
     kernels = [numbers @ numbers.T / max(1, numbers.shape[1])] if numbers.size else []
@@ -334,12 +340,14 @@ def two_sets(
     return Shift(True, feature, why, p, min(1.0, size))
 
 
-def _most_striking(table: Floats) -> tuple[int, float, float]:
+def _most_striking(table: FloatArray) -> tuple[int, float, float]:
     """The statistic that the permutations reach least often: its index, its size, and the p of the
     least of all.
 
     table: (statistics, 1 + permutations), the real sides first.
     """
+    # Each statistic's p under every assignment of sides, and the least of them under each. That of
+    # the real sides is held against the least of the others: looking at several is paid for once.
     ranks = np.array([(line[None, :] >= line[:, None] - 1e-12).mean(axis=1) for line in table])
     best = ranks.min(axis=0)
     p = float((best <= best[0] + 1e-12).mean())
@@ -355,7 +363,7 @@ def kolmogorov(gap: float, n: float, m: float) -> float:
     """
     root = math.sqrt(n * m / (n + m))
     x = gap * (root + 0.12 + 0.11 / root)
-    if x < 0.2:
+    if x < 0.2:  # the series converges ever more slowly, and p is 1 to twelve digits
         return 1.0
     terms = []
     for k in range(1, 101):
@@ -417,7 +425,7 @@ def _characters(text: str) -> _Characters:
     return _Characters(capitals / n, digits / n, marks / n, foreign / n)
 
 
-def _gap_to_quantiles(quantiles: Floats, values: Floats) -> tuple[float, float]:
+def _gap_to_quantiles(quantiles: FloatArray, values: FloatArray) -> tuple[float, float]:
     """(largest gap that the quantiles prove, the value where it is)."""
     knots = np.unique(quantiles)
     values = np.sort(values)
@@ -432,14 +440,15 @@ def _gap_to_quantiles(quantiles: Floats, values: Floats) -> tuple[float, float]:
     return max(0.0, float(gaps[best])), float(knots[best])
 
 
-def _design_effect(indicator: Floats, codes: Ints | None) -> float:
+def _design_effect(indicator: FloatArray, codes: IntArray | None) -> float:
     """How many times wider than for independent rows the variance of a share is, at least 1."""
     n = len(indicator)
     if codes is None or n < 2:
         return 1.0
     rate = float(indicator.mean())
-    units = np.unique(codes, return_inverse=True)[1]
+    units = numbered(codes)
     if not 0 < rate < 1 or units.max() < 1:
+        # No variance to estimate from: what it would be if the rows of a cluster were all alike.
         sizes = np.bincount(units)
         return float((sizes**2).sum() / n)
     totals = np.bincount(units, indicator - rate)
@@ -450,7 +459,7 @@ def _design_effect(indicator: Floats, codes: Ints | None) -> float:
 
 def _units(
     clusters: tuple[Sequence[str | None], Sequence[str | None]] | None, n: int, m: int
-) -> Ints:
+) -> IntArray:
     """The unit of every row of both sides, the first side's rows first."""
     if clusters is None:
         return np.arange(n + m)
@@ -464,16 +473,16 @@ def _units(
     return units
 
 
-def _some(units: Ints, rng: np.random.Generator) -> Ints:
+def _drawn_rows(units: IntArray, rng: np.random.Generator) -> IntArray:
     """Places of at most 1,000 rows: whole clusters drawn at random."""
     if len(units) <= MOST_ROWS:
         return np.arange(len(units))
-    codes = np.unique(units, return_inverse=True)[1]
+    codes = numbered(units)
     order = rng.permutation(codes.max() + 1)
     return np.argsort(order[codes], kind="stable")[:MOST_ROWS]
 
 
-def _permuted(side: Floats, unit: Ints, rng: np.random.Generator) -> Floats:
+def _permuted(side: FloatArray, unit: IntArray, rng: np.random.Generator) -> FloatArray:
     """The sides dealt anew to whole units; a unit on both sides counts for the side most of it is
     on.
     """
@@ -481,15 +490,16 @@ def _permuted(side: Floats, unit: Ints, rng: np.random.Generator) -> Floats:
     return rng.permutation((share >= 0.5).astype(float))[unit]
 
 
-def _ranks(rows: Sequence[Row]) -> tuple[Floats, list[str]]:
+def _ranks(rows: Sequence[Row]) -> tuple[FloatArray, list[str]]:
     """Per feature its rank in [-1, 1] (absent: 0), then the squares of the ranks and who has it;
     the names of the first.
 
     Features without spread are left out. Columns are scaled to a variance of one.
     """
-    there = set[str]().union(*rows)
-    names = [name for name in FEATURES if name in there]
-    names += sorted(there - set(names))
+    present = set[str]().union(*rows)
+    names = [name for name in FEATURES if name in present]
+    names += sorted(present - set(names))
+    # sqrt(3) and sqrt(45 / 4): even ranks on [-1, 1] have the variance 1 / 3, their squares 4 / 45.
     first, rest, ranked = [], [], []
     for name in names:
         has = np.array([name in row for row in rows])
@@ -509,7 +519,7 @@ def _ranks(rows: Sequence[Row]) -> tuple[Floats, list[str]]:
     return table, ranked
 
 
-def _mid_ranks(values: Floats) -> Floats:
+def _mid_ranks(values: FloatArray) -> FloatArray:
     """Ranks spread over [-1, 1], ties in the middle of theirs."""
     ordered = np.sort(values)
     low = np.searchsorted(ordered, values, "left")
@@ -517,20 +527,21 @@ def _mid_ranks(values: Floats) -> Floats:
     return np.asarray((low + high) / len(values) - 1.0)
 
 
-def _word_kernel(bags: Sequence[Sequence[int]]) -> Floats:
+def _word_kernel(bags: Sequence[Sequence[int]]) -> FloatArray:
     """Cosine of rarity-weighted word sets."""
     table = np.zeros((len(bags), TERMS), dtype=np.float32)
     for i, bag in enumerate(bags):
         table[i, list(bag)] = 1.0
-    seen = table.sum(axis=0)
-    table *= np.where(seen > 0, np.log((1 + len(bags)) / (1 + seen)), 0.0).astype(np.float32)
+    rows_with = table.sum(axis=0)
+    rarity = np.where(rows_with > 0, np.log((1 + len(bags)) / (1 + rows_with)), 0.0)
+    table *= rarity.astype(np.float32)
     length = np.sqrt((table**2).sum(axis=1, keepdims=True))
     table /= np.where(length > 0, length, 1.0)
     table -= table.mean(axis=0)
     return np.asarray(table @ table.T, dtype=float)
 
 
-def _cross_fitted(kernel: Floats, folds: Ints, sides: Floats) -> Floats:
+def _cross_fitted(kernel: FloatArray, folds: IntArray, sides: FloatArray) -> FloatArray:
     """Scores of every row by kernel ridge fits that did not see its fold; one column per assignment
     of sides.
     """
@@ -538,16 +549,17 @@ def _cross_fitted(kernel: Floats, folds: Ints, sides: Floats) -> Floats:
     penalty = 0.1 * float(np.trace(kernel)) / math.sqrt(len(kernel)) + 1e-9
     for fold in np.unique(folds):
         test, train = folds == fold, folds != fold
-        if not train.any():
+        if not train.any():  # one unit alone: its rows keep the score 0
             continue
         targets = sides[train] - sides[train].mean(axis=0)
         ridge = penalty * np.eye(int(train.sum()))
+        # Solved once for all assignments of sides: they differ in the targets only.
         fitted = np.linalg.solve(kernel[np.ix_(train, train)] + ridge, targets)
         scores[test] = kernel[np.ix_(test, train)] @ fitted
     return scores
 
 
-def _auc_gaps(scores: Floats, sides: Floats) -> Floats:
+def _auc_gaps(scores: FloatArray, sides: FloatArray) -> FloatArray:
     """2 AUC - 1 of every column: ranks, ties by order (scores of a fit hardly tie)."""
     ranks = np.empty_like(scores)
     order = np.argsort(scores, axis=0, kind="stable")
@@ -559,7 +571,7 @@ def _auc_gaps(scores: Floats, sides: Floats) -> Floats:
     return np.asarray(np.nan_to_num(2 * auc - 1))
 
 
-def _largest_gaps(columns: Floats, sides: Floats) -> Floats:
+def _largest_gaps(columns: FloatArray, sides: FloatArray) -> FloatArray:
     """The largest gap of distribution functions over the features, by assignment of sides."""
     ones = np.maximum(sides.sum(axis=0), 1)
     zeros = np.maximum((1 - sides).sum(axis=0), 1)
@@ -567,13 +579,14 @@ def _largest_gaps(columns: Floats, sides: Floats) -> Floats:
     largest = np.zeros(sides.shape[1])
     for column in columns.T:
         order = np.argsort(column, kind="stable")
+        # Of equal values the last: the distribution functions step there all at once.
         last = np.append(np.diff(column[order]) > 0, True)
         walks = np.cumsum(weights[order], axis=0)[last]
         largest = np.maximum(largest, np.abs(walks).max(axis=0))
     return largest
 
 
-def _most_different(rows: Sequence[Row], side: Floats) -> tuple[str, str]:
+def _most_different(rows: Sequence[Row], side: FloatArray) -> tuple[str, str]:
     """The feature with the largest gap, and the gap in words."""
     largest, feature, words = 0.0, "", ""
     for name in sorted(set[str]().union(*rows)):
@@ -591,7 +604,7 @@ def _most_different(rows: Sequence[Row], side: Floats) -> tuple[str, str]:
     return feature, words
 
 
-def _gap_of_values(first: Floats, second: Floats) -> float:
+def _gap_of_values(first: FloatArray, second: FloatArray) -> float:
     """The largest gap between the distribution functions of two sets of values."""
     knots = np.unique(np.concatenate([first, second]))
     below_first = np.searchsorted(np.sort(first), knots, "right") / len(first)
@@ -604,7 +617,7 @@ def _presence(name: str, here: float, there: float) -> str:
     return f"{here:.0%} of the rows here have what '{field}' needs, {there:.0%} of those measured"
 
 
-def _median_words(name: str, there: Sequence[float] | Floats, here: Floats) -> str:
+def _median_words(name: str, there: Sequence[float] | FloatArray, here: FloatArray) -> str:
     """The gap in words a reader can check: medians on both sides."""
     first, second = float(np.median(np.asarray(there))), float(np.median(here))
     title = FEATURES.get(name, name)

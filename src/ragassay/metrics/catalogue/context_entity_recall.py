@@ -14,7 +14,7 @@ from ragassay.metrics.graph.statements import NEEDS_TRUTH, truth_of
 from ragassay.metrics.lexical import MAX_CHARS
 from ragassay.metrics.parameters import check_choice
 from ragassay.metrics.reduction import blank
-from ragassay.scoring import entities, found_entities
+from ragassay.scoring import entities, entities_present
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class ContextEntityRecall(MetricBase):
             return self._unmeasured(status, judgment.reason or "no list of entities arrived")
         texts = [text.strip() for text in judgment.texts[: 2 * MAX_CLAIMS] if not blank(text)]
         listed = tuple(dict.fromkeys(texts))
-        in_truth = found_entities(listed, [truth])
+        in_truth = entities_present(listed, [truth])
         named = tuple(text for text, stands in zip(listed, in_truth, strict=True) if stands)
         if listed and not named:
             return self._unmeasured(
@@ -126,7 +126,7 @@ class ContextEntityRecall(MetricBase):
     def _share(self, named: tuple[str, ...], texts: list[str], counts: Counts) -> Score:
         """The Score of the entities that the chunks name."""
         parts = []
-        for name, in_contexts in zip(named, found_entities(named, texts), strict=True):
+        for name, in_contexts in zip(named, entities_present(named, texts), strict=True):
             if in_contexts is not None:
                 value = float(in_contexts)
                 parts.append(
