@@ -147,7 +147,7 @@ def test_every_declaration_says_all_that_the_reference_prints(name: str) -> None
     }
     assert set(rubrics_of(parse(name))) <= set(d.rubrics) <= asked
     assert bool(d.rubrics) == d.judged
-    for edge in d.edges:
+    for edge in d.edge_cases:
         assert edge
         assert not edge.endswith(".")
     assert len({other.tool + other.name for other in d.elsewhere}) == len(d.elsewhere)

@@ -254,7 +254,7 @@ def test_a_declaration_is_complete_and_names_what_the_default_parameters_need(na
     declaration = metric.declaration
     assert declaration.needs == metric.needs  # type: ignore[attr-defined]
     assert declaration.formula
-    assert declaration.edges
+    assert declaration.edge_cases
     assert declaration.calls
     assert declaration.elsewhere
     assert declaration.source

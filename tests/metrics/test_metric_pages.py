@@ -25,7 +25,7 @@ def test_every_metric_has_its_section_and_one_line_in_the_tables(name: str) -> N
     declared, text = catalogue()[name].declaration, section(name)
     front = PAGE.split("## Names that mean several things")[0]
     assert front.count(f"| [{name}](#{name}) |") == 1
-    for words in (declared.title, declared.formula, declared.source, *declared.edges):
+    for words in (declared.title, declared.formula, declared.source, *declared.edge_cases):
         assert words in text
     assert f"- calls a row: {declared.calls or 'none'}" in text
     better = {True: "higher is better", False: "lower is better", None: "neither end is better"}
@@ -37,7 +37,7 @@ def test_every_metric_has_its_section_and_one_line_in_the_tables(name: str) -> N
 @pytest.mark.parametrize("name", catalogue())
 def test_every_metric_says_its_edge_cases_and_its_calls(name: str) -> None:
     declared = catalogue()[name].declaration
-    assert declared.edges
+    assert declared.edge_cases
     assert declared.calls
     assert len(set(declared.elsewhere)) == len(declared.elsewhere)
 

@@ -87,9 +87,9 @@ def _section(metric: type[MetricBase]) -> str:
     parameters = _parameters(metric)
     if parameters:
         lines.append(f"- parameters and defaults: {parameters}. {_docstring(metric)}")
-    if d.edges:
+    if d.edge_cases:
         lines.append("- edge cases:")
-        lines += [f"    - {edge}" for edge in d.edges]
+        lines += [f"    - {case}" for case in d.edge_cases]
     rubrics = f" (rubrics: {', '.join(d.rubrics)})" if d.rubrics else ""
     lines.append(f"- calls a row: {_calls(d)}{rubrics}")
     lines.append(f"- source: {d.source}")

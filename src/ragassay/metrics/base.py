@@ -48,6 +48,7 @@ class MetricBase:
     def missing(self, sample: Sample) -> Score | None:
         """The not-applicable Score that names the first needed field that is absent, else None."""
         for need in self.needs:
+            # The plain field first, as nearly every need is one: this runs for every row and metric.
             if getattr(sample, need, None) is None and all(
                 getattr(sample, name) is None for name in need.split("|")
             ):
@@ -65,13 +66,12 @@ class MetricBase:
 
 @lru_cache(maxsize=256)
 def _printed(metric: MetricBase) -> str:
-    """The name with the parameters that are not at their defaults, and k; asked for with every
-    Score.
-    """
-    given = [
+    """The name with the parameters that are not at their defaults, and k."""
+    # Cached, because every Score of a run carries it.
+    shown = [
         f"{f.name}={getattr(metric, f.name)}"
         for f in fields(metric)  # type: ignore[arg-type]
         # k is always shown: a precision without its k says nothing.
         if getattr(metric, f.name) != f.default or f.name == "k"
     ]
-    return metric.declaration.name + (f"({', '.join(given)})" if given else "")
+    return metric.declaration.name + (f"({', '.join(shown)})" if shown else "")

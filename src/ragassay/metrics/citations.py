@@ -93,10 +93,10 @@ def cited_chunks(sentence: str) -> tuple[int, ...]:
     >>> cited_chunks("It opened in 1999 [2, 4-5][2]. 【1】")
     (2, 4, 5, 1)
     """
-    found: dict[int, None] = {}
+    numbers: dict[int, None] = {}
     for mark in MARK.finditer(sentence):
-        found.update(dict.fromkeys(_named(mark)))
-    return tuple(found)
+        numbers.update(dict.fromkeys(_numbers(mark)))
+    return tuple(numbers)
 
 
 def without_marks(sentence: str, chunks: int) -> str:
@@ -111,22 +111,23 @@ def without_marks(sentence: str, chunks: int) -> str:
     """
     if "[" not in sentence and "【" not in sentence:
         return sentence.rstrip()
-    kept, at = [], 0
+    pieces, at = [], 0  # `at`: the end of the last mark that was taken out
     for mark in MARK.finditer(sentence):
-        start, named = mark.start(), _named(mark)
-        if not named or not all(1 <= n <= chunks for n in named):
+        start, cited = mark.start(), _numbers(mark)
+        if not cited or not all(1 <= n <= chunks for n in cited):
             continue
         before = sentence[max(at, start - _NEAR) : start]
         word = _LAST_WORD.search(before)
-        if (word is not None and word[1].lower() not in _TAKES_A_NUMBER) or (
-            at > 0 and not before.strip()
-        ):
-            kept.append(sentence[at:start].rstrip())
+        behind_word = word is not None and word[1].lower() not in _TAKES_A_NUMBER
+        behind_mark = at > 0 and not before.strip()  # the second of "[1][2]"
+        if behind_word or behind_mark:
+            pieces.append(sentence[at:start].rstrip())
             at = mark.end()
-    return "".join((*kept, sentence[at:])).rstrip()
+    return "".join((*pieces, sentence[at:])).rstrip()
 
 
-def _named(mark: re.Match[str]) -> tuple[int, ...]:
+def _numbers(mark: re.Match[str]) -> tuple[int, ...]:
+    """The numbers of a mark, ranges written out."""
     numbers: list[int] = []
     for step in _STEP.finditer(mark[1] or mark[2]):
         first, last = int(step[1]), int(step[2] or step[1])

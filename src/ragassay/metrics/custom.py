@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from ragassay.core import Judgment, Part, Request, Sample, Score, SetupError, Status, Verdict
 from ragassay.judges import Rubric
 from ragassay.metrics.base import MetricBase, MetricFlow
-from ragassay.metrics.catalogue.guidelines import kept_share
+from ragassay.metrics.catalogue.guidelines import guidelines_score
 from ragassay.metrics.declaration import Declaration
-from ragassay.metrics.rating import rated
+from ragassay.metrics.rating import score_of_rating
 from ragassay.metrics.reduction import (
     EMPTY,
     GRADE_MARK,
@@ -20,9 +20,9 @@ from ragassay.metrics.reduction import (
     counts_of,
     judged,
     lost,
+    part_by_rule,
     part_of,
     partial,
-    ruled,
 )
 from ragassay.metrics.registry import catalogue
 from ragassay.scoring import decide, supported_share
@@ -64,7 +64,7 @@ class CustomMetric(MetricBase):
                 Request(self.rubric.id, {**shared, "guideline": text})
                 for text in self.rubric.guidelines
             )
-            return kept_share(str(self), self.rubric.guidelines, answers)
+            return guidelines_score(str(self), self.rubric.guidelines, answers)
         (answer,) = yield (Request(self.rubric.id, shared),)
         if "response" in self.rubric.inputs:
             part = part_of(answer, "statement", start=0, end=len(sample.response or ""))
@@ -72,7 +72,7 @@ class CustomMetric(MetricBase):
             part = part_of(answer, "statement", text=sample.question or "")
         scale = self.rubric.scale
         mark = None if scale is None or scale.pass_mark is None else scale.value(scale.pass_mark)
-        return rated(str(self), part, pass_mark=mark)
+        return score_of_rating(str(self), part, pass_mark=mark)
 
     def _absent(self, sample: Sample) -> Score | None:
         """The Score of a row that lacks an input, or holds nothing in it."""
@@ -164,7 +164,7 @@ def custom_metric(rubric: Rubric) -> CustomMetric:
         level="chunk" if chunks else "row",
         rubrics=(name,),
         source=rubric.source or "your rubric file",
-        edges=("an input is empty: not applicable",),
+        edge_cases=("an input is empty: not applicable",),
         calls=f"1 for up to {rubric.batch} chunks" if chunks else "1",
     )
     return CustomMetric(declaration, rubric)
@@ -187,6 +187,6 @@ def _chunk(text: str, place: int, answers: Iterable[Judgment]) -> Part:
     and does not pass.
     """
     if blank(text):
-        part = ruled("chunk", context=place, rationale="The chunk holds no text.")
+        part = part_by_rule("chunk", context=place, rationale="The chunk holds no text.")
         return replace(part, passed=False)
     return part_of(next(iter(answers)), "chunk", mark=GRADE_MARK, context=place)

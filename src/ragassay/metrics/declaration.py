@@ -51,7 +51,7 @@ class Declaration:
     area: what it measures. level: "row", "claim" or "chunk". low, high: the range (high None =
     unbounded). higher_is_better: None where neither end is. unit: "" for ratios, else "USD", "s",
     "tokens". judged: whether it asks a judge. rubrics: the ones it asks. source: paper or standard.
-    edges: one sentence an edge case. calls: LLM calls a row, in words. default: its place among the
+    edge_cases: one sentence each. calls: LLM calls a row, in words. default: its place among the
     metrics measured when nothing is asked for, None where it is not one of them. mark_of: what a
     pass mark is compared with, where that is not the row's value ("of claims"). mark_words: marks
     that reports word in a way of their own. part_words: how reports word its parts. role: what it
@@ -71,7 +71,7 @@ class Declaration:
     judged: bool = True
     rubrics: tuple[str, ...] = ()
     source: str = ""
-    edges: tuple[str, ...] = ()
+    edge_cases: tuple[str, ...] = ()
     calls: str = ""
     default: int | None = None
     mark_of: str = ""
@@ -86,9 +86,11 @@ class Declaration:
         How reports word the metric, and its rank in the diagnosis, are left out: they may change
         with any report. stage: where it stands in the causal order, "" for nowhere.
         """
-        values = asdict(self)
-        for name in ("mark_of", "mark_words", "part_words", "role"):
-            del values[name]
+        values: dict[str, object] = {}
+        for name, value in asdict(self).items():
+            if name not in ("mark_of", "mark_words", "part_words", "role"):
+                # "edges" is what readers of the JSON know the edge cases by.
+                values["edges" if name == "edge_cases" else name] = value
         return values | {"default": self.default is not None, "stage": self.role.stage}
 
     @property

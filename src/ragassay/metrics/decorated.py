@@ -113,10 +113,10 @@ class FunctionMetric(MetricBase):
         result = self.function(**arguments)
         answers: list[Judgment] = []
         if isinstance(result, Generator):
-            result = yield from _asked(result, answers)
+            result = yield from _drive(result, answers)
         if inspect.isawaitable(result):
             if inspect.iscoroutine(result):
-                result.close()
+                result.close()  # or Python warns that it was never awaited
             raise TypeError("it returned something to await; a metric is a plain function")
         return self._score(result, answers)
 
@@ -124,20 +124,20 @@ class FunctionMetric(MetricBase):
         """The Score of what the function returned, given the answers it was sent."""
         counts = Counts.of(answer.status for answer in answers)
         settled = (Status.JUDGED, Status.NOT_APPLICABLE)
-        lost = [answer for answer in answers if answer.status not in settled]
+        lost_answers = [answer for answer in answers if answer.status not in settled]
         if isinstance(result, Score):
-            return self._own_score(result, counts, lost)
+            return self._completed(result, counts, lost_answers)
         why = ""
         if isinstance(result, tuple):
             if len(result) != 2 or not isinstance(result[1], str):
                 raise TypeError("it returned a tuple that is not (value, rationale)")
             result, why = result
-        if lost and not counts.judged:
+        if lost_answers and not counts.judged:
             # Whatever the function makes of it: no number stands for what was not judged.
             return Score(
                 str(self),
-                lost[0].status,
-                reason=lost[0].reason or "no verdict arrived",
+                lost_answers[0].status,
+                reason=lost_answers[0].reason or "no verdict arrived",
                 counts=counts,
                 verdict=None if self.pass_mark is None else Verdict.UNDECIDED,
                 pass_mark=self.pass_mark,
@@ -147,8 +147,9 @@ class FunctionMetric(MetricBase):
             return replace(
                 self.not_applicable(why or "the function returned None for this row"), counts=counts
             )
-        value, verdict = self._measured(result)
-        if lost and verdict is Verdict.PASS:
+        value, verdict = self._value_and_verdict(result)
+        # The function cannot say what a lost answer would have changed, so a pass is not certain.
+        if lost_answers and verdict is Verdict.PASS:
             verdict = Verdict.UNDECIDED
         return Score(
             str(self),
@@ -158,32 +159,32 @@ class FunctionMetric(MetricBase):
             pass_mark=self.pass_mark,
             counts=counts,
             rationale=why,
-            flags=(PARTIAL,) if lost else (),
+            flags=(PARTIAL,) if lost_answers else (),
         )
 
-    def _own_score(self, score: Score, counts: Counts, lost: list[Judgment]) -> Score:
+    def _completed(self, score: Score, counts: Counts, lost_answers: list[Judgment]) -> Score:
         """The Score that the function made itself, with what was asked and lost on the way: a loss
         is never a number.
         """
         score = replace(
             score, metric=str(self), counts=score.counts if score.counts.asked else counts
         )
-        if lost and not counts.judged:
+        if lost_answers and not counts.judged:
             return replace(
                 score,
-                status=lost[0].status,
+                status=lost_answers[0].status,
                 value=None,
-                reason=lost[0].reason or "no verdict arrived",
+                reason=lost_answers[0].reason or "no verdict arrived",
                 counts=counts,
                 verdict=None if score.verdict is None else Verdict.UNDECIDED,
             )
-        if lost:
+        if lost_answers:
             verdict = Verdict.UNDECIDED if score.verdict is Verdict.PASS else score.verdict
             flags = score.flags if PARTIAL in score.flags else (*score.flags, PARTIAL)
             score = replace(score, verdict=verdict, flags=flags, counts=counts)
         return score
 
-    def _measured(self, result: object) -> tuple[float, Verdict | None]:
+    def _value_and_verdict(self, result: object) -> tuple[float, Verdict | None]:
         """The value, checked, and its verdict: true is good, or the pass mark decides."""
         better = self.declaration.higher_is_better
         result = _plain(result)
@@ -306,7 +307,7 @@ def _check_name(name: str) -> None:
 
 def _check_plain_function(name: str, function: Callable[..., object]) -> None:
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise _unfit(
+        raise _cannot_be_metric(
             name,
             f"The metric {name} is an async function.",
             "a metric asks the judge, and nothing else of the world",
@@ -379,7 +380,7 @@ def _declaration(
         judged=inspect.isgeneratorfunction(function),
         calls="as the function asks",
         source=f"{module}:{qualified_name}",
-        edges=(
+        edge_cases=(
             (
                 "the row lacks a field that the function reads, or the function returns None: not"
                 " applicable"
@@ -394,14 +395,14 @@ def _parameters(function: Callable[..., object], name: str) -> dict[str, bool]:
     reads: dict[str, bool] = {}
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise _unfit(
+            raise _cannot_be_metric(
                 name,
                 f"The metric {name} takes {parameter}, which names no field of a row.",
                 "",
                 f"name what it reads, each by itself: {', '.join(_PARAMETERS)}",
             )
         if parameter.name not in _PARAMETERS:
-            raise _unfit(
+            raise _cannot_be_metric(
                 name,
                 f"The metric {name} reads {shorten(parameter.name, 40)!r}, which no row has.",
                 "",
@@ -409,7 +410,7 @@ def _parameters(function: Callable[..., object], name: str) -> dict[str, bool]:
             )
         reads[parameter.name] = parameter.default is not parameter.empty
     if not reads:
-        raise _unfit(
+        raise _cannot_be_metric(
             name,
             f"The metric {name} has no parameter, so it would read nothing of a row.",
             "",
@@ -418,7 +419,7 @@ def _parameters(function: Callable[..., object], name: str) -> dict[str, bool]:
     return reads
 
 
-def _unfit(name: str, what: str, why: str, fix: str) -> SetupError:
+def _cannot_be_metric(name: str, what: str, why: str, fix: str) -> SetupError:
     return SetupError("E0202", what, where=f"@ragassay.metric, function {name}", why=why, fix=fix)
 
 
@@ -442,7 +443,7 @@ def _read(sample: Sample, name: str) -> object:
     return MappingProxyType(dict(value)) if isinstance(value, Mapping) else value
 
 
-def _asked(
+def _drive(
     flow: Generator[object, object, object], answers: list[Judgment]
 ) -> Generator[tuple[Request, ...], tuple[Judgment, ...], object]:
     """Drive the user's generator: one Request is answered by one Judgment, several by a tuple of
@@ -462,14 +463,14 @@ def _requests(flow: Generator[object, object, object], yielded: object) -> tuple
     """The Requests that the user's generator yielded. Raises TypeError for anything else."""
     if isinstance(yielded, Request):
         return (yielded,)
-    wrong: object = yielded
+    offender: object = yielded
     if isinstance(yielded, tuple | list):
-        requests = tuple(one for one in yielded if isinstance(one, Request))
+        requests = tuple(item for item in yielded if isinstance(item, Request))
         if len(requests) == len(yielded):
             return requests
-        wrong = next(one for one in yielded if not isinstance(one, Request))
-    flow.close()
-    raise TypeError(f"it yielded {type(wrong).__name__}; yield a Request or a tuple of Requests")
+        offender = next(item for item in yielded if not isinstance(item, Request))
+    flow.close()  # its `finally` clauses run now, and not whenever it is collected
+    raise TypeError(f"it yielded {type(offender).__name__}; yield a Request or a tuple of Requests")
 
 
 def _plain(value: object) -> object:

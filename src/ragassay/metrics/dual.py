@@ -11,7 +11,7 @@ from ragassay.scoring import decide, mean
 
 DUAL_MARK = 0.5
 SOURCE = "two-template light metrics (NVIDIA, in Ragas)"
-EDGES = (
+EDGE_CASES = (
     (
         "one of the two ratings lost: the value is the other one, flagged partial; the verdict is"
         " undecided where the lost one could change it"
@@ -41,16 +41,16 @@ def judge_twice(
         part_of(answer, "statement", mark=pass_mark, text=text, start=start, end=end)
         for answer in answers
     )
-    found, gone = judged(parts), lost(parts)
-    if not found:
+    judged_parts, lost_parts = judged(parts), lost(parts)
+    if not judged_parts:
         return all_lost(metric, parts, pass_mark=pass_mark)
-    values = [part.value or 0.0 for part in found]
+    values = [part.value or 0.0 for part in judged_parts]
     extra = {
         name: part.value
         for name, part in zip(("first", "second"), parts, strict=True)
         if part.value is not None
     }
-    if not gone:
+    if not lost_parts:
         extra["disagreement"] = abs(values[0] - values[1])
     return Score(
         metric=metric,
@@ -59,8 +59,10 @@ def judge_twice(
         pass_mark=pass_mark,
         extra=extra,
         parts=parts,
-        verdict=decide(math.fsum(values), len(gone), len(parts), pass_mark),
+        # The sum of ratings for a count: a lost rating may be anything from 0 to 1.
+        verdict=decide(math.fsum(values), len(lost_parts), len(parts), pass_mark),
         counts=counts_of(parts),
         flags=partial(parts),
-        rationale=min(found, key=lambda part: part.value or 0.0).rationale,
+        # Of the lower rating: it says what is amiss.
+        rationale=min(judged_parts, key=lambda part: part.value or 0.0).rationale,
     )

@@ -14,7 +14,7 @@ MAX_CHARS = 1_000_000
 memory.
 """
 NEEDS = ("response", "reference")
-EDGES = (
+EDGE_CASES = (
     "the response is empty: 0, flag empty_response",
     "the reference holds no word: not applicable",
     f"a text of more than {MAX_CHARS:,} characters: failed",
@@ -27,7 +27,7 @@ def declare(
     formula: str,
     source: str,
     *elsewhere: Elsewhere,
-    edges: tuple[str, ...] = (),
+    edge_cases: tuple[str, ...] = (),
 ) -> Declaration:
     """The declaration of a measure of shared wording."""
     return Declaration(
@@ -37,7 +37,7 @@ def declare(
         needs=NEEDS,
         judged=False,
         source=source,
-        edges=(*EDGES, *edges),
+        edge_cases=(*EDGE_CASES, *edge_cases),
         calls="none",
         elsewhere=elsewhere,
     )

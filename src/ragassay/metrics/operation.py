@@ -32,7 +32,7 @@ def declare(
         judged=False,
         source="reported by the application",
         calls="none",
-        edges=(
+        edge_cases=(
             "the row has no such figure, or one that is negative or not finite: not applicable",
         ),
         default=default,
@@ -40,7 +40,7 @@ def declare(
     )
 
 
-class Spent(MetricBase):
+class UsageFigure(MetricBase):
     """A figure that the application reports; absent where it does not. No pass mark."""
 
     field: ClassVar[str]

@@ -9,7 +9,7 @@ from ragassay.metrics.base import MetricBase, MetricFlow
 
 NEEDS = ("contexts", "relevant_ids")
 SOURCE = "trec_eval (NIST)"
-EDGES = (
+EDGE_CASES = (
     "nothing was retrieved: 0",
     "relevant_ids names no relevant document: not applicable",
     "a chunk without an id: not applicable, as it cannot be matched",

@@ -6,7 +6,7 @@ from ragassay.core import Counts, Part, Score, Status, Verdict
 from ragassay.metrics.reduction import GRADE_MARK, all_lost, counts_of
 
 
-def rated(
+def score_of_rating(
     metric: str, part: Part, flags: tuple[str, ...] = (), pass_mark: float | None = GRADE_MARK
 ) -> Score:
     """The value of the row is that of its one part, and the row passes when the part does; or the

@@ -69,7 +69,7 @@ def _passes(judgment: Judgment, value: float, mark: float) -> bool:
     return value >= mark
 
 
-def ruled(
+def part_by_rule(
     kind: str,
     *,
     rationale: str,

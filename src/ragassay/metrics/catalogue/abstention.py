@@ -29,7 +29,7 @@ class Abstention(MetricBase):
         higher_is_better=None,
         rubrics=("answer_relevance",),
         source="RGB negative rejection (Chen et al. 2024, arXiv:2309.01431)",
-        edges=(
+        edge_cases=(
             "the question or the response is empty: not applicable",
             "the row does not say whether it is answerable: a value, and no verdict",
             (
@@ -72,14 +72,14 @@ class Abstention(MetricBase):
             Request("answer_relevance", {"question": sample.question or "", "response": response}),
         )
         part = part_of(judgment, "statement", start=0, end=len(response))
-        expected = sample.answerable
+        answerable = sample.answerable
         if part.value is None:
-            return all_lost(str(self), (part,), pass_mark=None, verdict=expected is not None)
+            return all_lost(str(self), (part,), pass_mark=None, verdict=answerable is not None)
         declined = "declined" in part.flags
         right: bool | None = None
         verdict: Verdict | None = None
-        if expected is not None:
-            right = declined != expected
+        if answerable is not None:
+            right = declined != answerable
             verdict = Verdict.PASS if right else Verdict.FAIL
         # The part's rating is about relevance; what passes or fails here is the declining.
         part = replace(

@@ -10,7 +10,7 @@ from typing import ClassVar
 from ragassay.core import Request, Role, Sample, Showing, Shown, Stage
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.declaration import Declaration, Elsewhere
-from ragassay.metrics.dual import DUAL_MARK, EDGES, SOURCE, judge_twice
+from ragassay.metrics.dual import DUAL_MARK, EDGE_CASES, SOURCE, judge_twice
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.rating import failed_by_rule
 from ragassay.metrics.reduction import EMPTY, blank
@@ -35,8 +35,8 @@ class AnswerAccuracyDual(MetricBase):
         needs=("question", "response", "reference"),
         rubrics=("answer_accuracy_dual_1", "answer_accuracy_dual_2"),
         source=SOURCE,
-        edges=(
-            *EDGES,
+        edge_cases=(
+            *EDGE_CASES,
             "the question or the reference is empty: not applicable",
             "the response is empty: 0, not asked, flag empty_response",
         ),

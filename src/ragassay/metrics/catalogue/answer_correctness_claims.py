@@ -14,11 +14,20 @@ from ragassay.metrics.graph.row_graph import CLAIMS, Edges, Graph, GraphMetric, 
 from ragassay.metrics.graph.statements import NEEDS_TRUTH, truth_of
 from ragassay.metrics.graph.support import Flow
 from ragassay.metrics.parameters import check_choice, check_share, refuse
-from ragassay.metrics.reduction import all_lost, counts_of, judged, lost, part_of, partial, ruled
+from ragassay.metrics.reduction import (
+    all_lost,
+    counts_of,
+    judged,
+    lost,
+    part_by_rule,
+    part_of,
+    partial,
+)
 from ragassay.scoring import f_beta, supported_share
 
 PARTS = ("f", "precision", "recall")
 _MOST = 1_000_000
+"""beta lies between 1 / _MOST and this; its square is far from overflow then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +56,7 @@ class AnswerCorrectnessClaims(GraphMetric):
             "claim precision, recall and F1 of RAGChecker (Ru et al. 2024, arXiv:2408.08067); the"
             " blend of Ragas"
         ),
-        edges=(
+        edge_cases=(
             (
                 "the response is empty or declines to answer: it states nothing, recall and the"
                 " value are 0, flag empty_response or abstention; part=precision is not applicable"
@@ -192,7 +201,7 @@ def _figures(graph: Graph, beta: float) -> dict[str, float]:
 def _similarity(sample: Sample, *, states: bool) -> Flow[Part]:
     response = sample.response or ""
     if not states:
-        return ruled(
+        return part_by_rule(
             "statement", start=0, end=len(response), rationale="The response states nothing."
         )
     (judgment,) = yield (Request("similarity", {"text": response, "other": truth_of(sample)}),)

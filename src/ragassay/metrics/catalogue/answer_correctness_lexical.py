@@ -29,7 +29,7 @@ class AnswerCorrectnessLexical(MetricBase):
         needs=("response", "reference"),
         rubrics=("similarity",),
         source="this combination: RagAssay",
-        edges=(
+        edge_cases=(
             "the response is empty: 0, flag empty_response",
             "the reference holds no word: not applicable",
             "the cosine is lost: no value",

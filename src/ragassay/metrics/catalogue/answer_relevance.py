@@ -45,7 +45,7 @@ class AnswerRelevance(MetricBase):
         needs=("question", "response"),
         rubrics=("answer_relevance", "answer_relevance_5"),
         source="RAG Triad (TruLens)",
-        edges=(
+        edge_cases=(
             "the response is empty: 0, not asked, flag empty_response",
             "the response declines: 0, flag abstention",
             "the question is empty: not applicable",
@@ -116,6 +116,7 @@ class AnswerRelevance(MetricBase):
         part = part_of(judgment, "statement", mark=self.pass_mark, start=0, end=len(response))
         if part.value is None:
             return all_lost(str(self), (part,), pass_mark=self.pass_mark)
+        # What declines answers nothing, whatever its rating.
         declined = "declined" in part.flags
         value = 0.0 if declined else part.value
         passed = bool(part.passed) and not declined

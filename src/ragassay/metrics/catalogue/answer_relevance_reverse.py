@@ -44,7 +44,7 @@ class AnswerRelevanceReverse(MetricBase):
         needs=("question", "response"),
         rubrics=("questions", "similarity"),
         source="Ragas (Es et al. 2024, arXiv:2309.15217)",
-        edges=(
+        edge_cases=(
             "the response is empty: 0, not asked, flag empty_response",
             "the response is noncommittal: 0, flag abstention",
             "the question is empty: not applicable",
@@ -87,18 +87,20 @@ class AnswerRelevanceReverse(MetricBase):
             return self.not_applicable("the question is empty")
         if blank(response):
             return failed_by_rule(str(self), "The response is empty.", EMPTY, None)
-        (written,) = yield (Request("questions", {"response": response, "count": str(self.n)}),)
-        if not written.judged:
-            status = Status.FAILED if written.status is Status.NOT_APPLICABLE else written.status
+        (questions,) = yield (Request("questions", {"response": response, "count": str(self.n)}),)
+        if not questions.judged:
+            status = (
+                Status.FAILED if questions.status is Status.NOT_APPLICABLE else questions.status
+            )
             return Score(
                 metric=str(self),
                 status=status,
-                reason=written.reason or "no questions arrived",
+                reason=questions.reason or "no questions arrived",
                 counts=Counts.of([status]),
             )
-        if "noncommittal" in written.flags:
+        if "noncommittal" in questions.flags:
             return failed_by_rule(str(self), "The response is noncommittal.", ABSTENTION, None)
-        texts = [text.strip() for text in written.texts if not blank(text)][: self.n]
+        texts = [text.strip() for text in questions.texts if not blank(text)][: self.n]
         answers = yield tuple(
             Request("similarity", {"text": text, "other": question}) for text in texts
         )
@@ -108,15 +110,15 @@ class AnswerRelevanceReverse(MetricBase):
         ]
         too_few = f"the judge wrote {len(texts)} of {self.n} questions"
         parts += [Part("question", Status.UNPARSED, reason=too_few)] * (self.n - len(texts))
-        found = judged(parts)
-        if not found:
+        judged_parts = judged(parts)
+        if not judged_parts:
             return all_lost(str(self), parts, pass_mark=None, verdict=False)
         return Score(
             metric=str(self),
             status=Status.JUDGED,
-            value=mean([part.value or 0.0 for part in found]),
+            value=mean([part.value or 0.0 for part in judged_parts]),
             counts=counts_of(parts),
             parts=tuple(parts),
             flags=partial(parts),
-            rationale=f"mean similarity of {len(found)} questions that the response would answer",
+            rationale=f"mean similarity of {len(judged_parts)} questions that the response would answer",
         )

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.metrics.declaration import Declaration
-from ragassay.metrics.operation import Spent, declare
+from ragassay.metrics.operation import UsageFigure, declare
 
 
 @dataclass(frozen=True, slots=True)
-class AppCost(Spent):
+class AppCost(UsageFigure):
     """US dollars the application spent."""
 
     field: ClassVar[str] = "cost"

@@ -29,7 +29,7 @@ class AppError(MetricBase):
         higher_is_better=False,
         judged=False,
         source="reported by the application",
-        edges=("neither an error nor a response: not applicable",),
+        edge_cases=("neither an error nor a response: not applicable",),
         calls="none",
         default=190,
         role=Role(stage=Stage.APPLICATION, place=0, cause="application_error"),

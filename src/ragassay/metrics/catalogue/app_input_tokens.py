@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.metrics.declaration import Declaration, Elsewhere
-from ragassay.metrics.operation import Spent, declare
+from ragassay.metrics.operation import UsageFigure, declare
 
 
 @dataclass(frozen=True, slots=True)
-class AppInputTokens(Spent):
+class AppInputTokens(UsageFigure):
     """Tokens of the application's prompts."""
 
     field: ClassVar[str] = "input_tokens"

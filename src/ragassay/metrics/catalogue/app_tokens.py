@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from ragassay.core import AppUsage
 from ragassay.metrics.declaration import Declaration, Elsewhere
-from ragassay.metrics.operation import Spent, declare
+from ragassay.metrics.operation import UsageFigure, declare
 
 
 @dataclass(frozen=True, slots=True)
-class AppTokens(Spent):
+class AppTokens(UsageFigure):
     """Total tokens; input + output where only these are given."""
 
     field: ClassVar[str] = "total_tokens"

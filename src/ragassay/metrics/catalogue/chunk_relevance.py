@@ -41,7 +41,7 @@ class ChunkRelevance(MetricBase):
         level="chunk",
         rubrics=("context_relevance", "chunk_relevance"),
         source="MLflow / Databricks Agent Evaluation",
-        edges=(
+        edge_cases=(
             "nothing was retrieved: not applicable, and the row fails, flag nothing_retrieved",
             "the question is empty: not applicable",
             "a chunk without text: not relevant, not asked",

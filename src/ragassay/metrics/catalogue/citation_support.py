@@ -38,7 +38,7 @@ class CitationSupport(GraphMetric):
         level="claim",
         rubrics=("groundedness", "answer_relevance", "claim_sources"),
         source="citation precision and recall of ALCE (Gao et al. 2023, arXiv:2305.14627)",
-        edges=(
+        edge_cases=(
             "the response carries no mark: not applicable",
             "a mark to a chunk that does not exist, or that holds no text: not supported",
             "a mark in a sentence that makes no claim, such as a list of sources: not counted",

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragassay.core import Request, Role, Sample, Stage
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.declaration import Declaration, Elsewhere
-from ragassay.metrics.rating import failed_by_rule, rated
+from ragassay.metrics.rating import failed_by_rule, score_of_rating
 from ragassay.metrics.reduction import EMPTY, blank, part_of
 
 
@@ -31,7 +31,7 @@ class Completeness(MetricBase):
             "comprehensiveness of the RAG Triad's feedback functions (TruLens), narrowed to what"
             " the question needs"
         ),
-        edges=(
+        edge_cases=(
             (
                 "the contexts hold nothing that is needed: 1, flag nothing_needed, for nothing can"
                 " be missing"
@@ -76,6 +76,6 @@ class Completeness(MetricBase):
         }
         (judgment,) = yield (Request("completeness", inputs),)
         part = replace(part_of(judgment, "statement"), start=0, end=len(response))
-        return rated(
+        return score_of_rating(
             str(self), part, flags=tuple(flag for flag in part.flags if flag == "nothing_needed")
         )

@@ -35,7 +35,7 @@ class ContextEntityRecall(MetricBase):
         area=Area.RETRIEVAL,
         rubrics=("entities",),
         source="Ragas, context entities recall",
-        edges=(
+        edge_cases=(
             "the reference names no entity, states nothing or declines to answer: not applicable",
             (
                 "an entity that the judge's model lists and that is not in the reference does not"
@@ -88,20 +88,20 @@ class ContextEntityRecall(MetricBase):
             return Score(metric=str(self), status=Status.FAILED, reason=reason)
         counts = Counts()
         if self.entities == "llm":
-            (listed,) = yield (Request("entities", {"text": truth}),)
-            named = self._listed(listed, truth)
+            (judgment,) = yield (Request("entities", {"text": truth}),)
+            names = self._listed(judgment, truth)
             counts = Counts(asked=1, judged=1)
         else:
-            named = entities(truth)
-        if isinstance(named, Score):
-            return named
-        if len(named) > MAX_CLAIMS:
+            names = entities(truth)
+        if isinstance(names, Score):
+            return names
+        if len(names) > MAX_CLAIMS:
             return self._unmeasured(
                 Status.FAILED,
                 f"the reference names more than {MAX_CLAIMS:,} entities, the most that are looked"
                 " for",
             )
-        return self._share(named, [chunk.text for chunk in sample.contexts or ()], counts)
+        return self._share(names, [chunk.text for chunk in sample.contexts or ()], counts)
 
     def _listed(self, judgment: Judgment, truth: str) -> tuple[str, ...] | Score:
         """The entities that a model listed and that stand in the truth; the Score without them."""
@@ -112,21 +112,22 @@ class ContextEntityRecall(MetricBase):
             return self._unmeasured(status, judgment.reason or "no list of entities arrived")
         texts = [text.strip() for text in judgment.texts[: 2 * MAX_CLAIMS] if not blank(text)]
         listed = tuple(dict.fromkeys(texts))
+        # A model may list what it knows beside what stands there.
         in_truth = entities_present(listed, [truth])
-        named = tuple(text for text, stands in zip(listed, in_truth, strict=True) if stands)
-        if listed and not named:
+        names = tuple(text for text, present in zip(listed, in_truth, strict=True) if present)
+        if listed and not names:
             return self._unmeasured(
                 Status.UNPARSED, "nothing that the judge listed stands in the reference"
             )
-        return named
+        return names
 
     def _unmeasured(self, status: Status, reason: str) -> Score:
         return Score(metric=str(self), status=status, counts=Counts.of([status]), reason=reason)
 
-    def _share(self, named: tuple[str, ...], texts: list[str], counts: Counts) -> Score:
+    def _share(self, names: tuple[str, ...], texts: list[str], counts: Counts) -> Score:
         """The Score of the entities that the chunks name."""
         parts = []
-        for name, in_contexts in zip(named, entities_present(named, texts), strict=True):
+        for name, in_contexts in zip(names, entities_present(names, texts), strict=True):
             if in_contexts is not None:
                 value = float(in_contexts)
                 parts.append(

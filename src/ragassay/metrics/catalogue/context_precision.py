@@ -25,7 +25,15 @@ from ragassay.metrics.graph.row_graph import CLAIMS, Edges, GraphMetric, judge_g
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.graph.support import Flow
 from ragassay.metrics.parameters import check_choice, check_share
-from ragassay.metrics.reduction import GRADE_MARK, all_lost, blank, counts_of, judged, lost, ruled
+from ragassay.metrics.reduction import (
+    GRADE_MARK,
+    all_lost,
+    blank,
+    counts_of,
+    judged,
+    lost,
+    part_by_rule,
+)
 from ragassay.scoring import precision_of_ranking
 
 _AGAINST = ("reference", "question", "response")
@@ -61,7 +69,7 @@ class ContextPrecision(GraphMetric):
             "claims",
         ),
         source="Ragas (Es et al. 2024, arXiv:2309.15217)",
-        edges=(
+        edge_cases=(
             "nothing was retrieved: not applicable, and the row fails, flag nothing_retrieved",
             "a chunk without text is not relevant; chunks with the same text are relevant together",
             "the reference is empty, makes no statement, or declines to answer: not applicable",
@@ -189,29 +197,31 @@ def _by_sources(sample: Sample, parts: Sequence[Part]) -> tuple[Part, ...]:
     supported = judged(parts)
     unknown = lost(parts)
     of_claims = bool(supported) and supported[0].kind == "claim"
-    what = "claims of the response" if of_claims else "statements"
+    kind = "claims of the response" if of_claims else "statements"
     chunks = []
     for i, chunk in enumerate(sample.contexts or ()):
-        resting = [part for part in supported if i in (part.sources or ())]
-        if resting:
-            chunks.append(_relevant_chunk(i, resting, what))
+        supported_parts = [part for part in supported if i in (part.sources or ())]
+        if supported_parts:
+            chunks.append(_relevant_chunk(i, supported_parts, kind))
         elif unknown and not blank(chunk.text):
             first = unknown[0]
             chunks.append(
                 Part("chunk", first.status, context=i, reason=first.reason, key=first.key)
             )
         elif chunk.text.strip():
-            chunks.append(ruled("chunk", context=i, rationale=f"It supports none of the {what}."))
+            chunks.append(
+                part_by_rule("chunk", context=i, rationale=f"It supports none of the {kind}.")
+            )
         else:
-            chunks.append(ruled("chunk", context=i, rationale="The chunk holds no text."))
+            chunks.append(part_by_rule("chunk", context=i, rationale="The chunk holds no text."))
     return tuple(chunks)
 
 
-def _relevant_chunk(context: int, parts: Sequence[Part], what: str) -> Part:
+def _relevant_chunk(context: int, parts: Sequence[Part], kind: str) -> Part:
     """The chunk that supports these parts, with all that was quoted from it."""
     evidence: dict[Evidence, None] = {}  # each quotation once, in order
     for part in parts:
-        quoted = [one for one in part.evidence if one.context == context]
+        quoted = [quote for quote in part.evidence if quote.context == context]
         evidence.update(dict.fromkeys(quoted))
     return Part(
         kind="chunk",
@@ -220,6 +230,6 @@ def _relevant_chunk(context: int, parts: Sequence[Part], what: str) -> Part:
         value=1.0,
         passed=True,
         key=parts[0].key,
-        rationale=f"It supports {len(parts)} of the {what}.",
+        rationale=f"It supports {len(parts)} of the {kind}.",
         evidence=tuple(evidence),
     )

@@ -34,7 +34,7 @@ class ContextRecall(GraphMetric):
         area=Area.RETRIEVAL,
         rubrics=("groundedness", "claims"),
         source="Ragas (Es et al. 2024, arXiv:2309.15217)",
-        edges=(
+        edge_cases=(
             "the reference is empty, makes no statement, or declines to answer: not applicable",
             "nothing was retrieved: 0, nothing is asked",
             (

@@ -27,9 +27,9 @@ from ragassay.metrics.reduction import (
     blank,
     counts_of,
     judged,
+    part_by_rule,
     part_of,
     partial,
-    ruled,
 )
 from ragassay.scoring import mean
 
@@ -52,7 +52,7 @@ class ContextRelevance(MetricBase):
         level="chunk",
         rubrics=("context_relevance",),
         source="RAG Triad (TruLens); grades of TREC Deep Learning",
-        edges=(
+        edge_cases=(
             "the question is empty, or nothing was retrieved: not applicable",
             "a chunk without text: 0, not asked",
             (
@@ -107,11 +107,14 @@ class ContextRelevance(MetricBase):
         parts = chunk_parts(
             sample, (yield chunk_requests(sample, "context_relevance")), self.pass_mark
         )
-        found = judged(parts)
-        if not found:
+        judged_parts = judged(parts)
+        if not judged_parts:
             return all_lost(str(self), parts, pass_mark=self.pass_mark)
-        values = [part.value or 0.0 for part in found]
-        good, unknown = sum(bool(part.passed) for part in found), len(parts) - len(found)
+        values = [part.value or 0.0 for part in judged_parts]
+        good, unknown = (
+            sum(bool(part.passed) for part in judged_parts),
+            len(parts) - len(judged_parts),
+        )
         return Score(
             metric=str(self),
             status=Status.JUDGED,
@@ -122,7 +125,7 @@ class ContextRelevance(MetricBase):
             parts=parts,
             flags=partial(parts),
             extra={"max": max(values), "min": min(values)},
-            rationale=f"the best of {len(found)} judged chunks reaches {max(values):.2f}",
+            rationale=f"the best of {len(judged_parts)} judged chunks reaches {max(values):.2f}",
         )
 
 
@@ -142,7 +145,7 @@ def chunk_parts(sample: Sample, judgments: tuple[Judgment, ...], mark: float) ->
     answers, parts = iter(judgments), []
     for i, chunk in enumerate(sample.contexts or ()):
         if blank(chunk.text):
-            parts.append(ruled("chunk", context=i, rationale="The chunk holds no text."))
+            parts.append(part_by_rule("chunk", context=i, rationale="The chunk holds no text."))
         else:
             parts.append(part_of(next(answers), "chunk", mark=mark, context=i))
     return tuple(parts)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragassay.core import Request, Role, Sample, Stage
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.declaration import Area, Declaration, Elsewhere
-from ragassay.metrics.dual import DUAL_MARK, EDGES, SOURCE, judge_twice
+from ragassay.metrics.dual import DUAL_MARK, EDGE_CASES, SOURCE, judge_twice
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.rating import failed_by_rule
 from ragassay.metrics.reduction import blank
@@ -29,8 +29,8 @@ class ContextRelevanceDual(MetricBase):
         area=Area.RETRIEVAL,
         rubrics=("context_relevance_dual_1", "context_relevance_dual_2"),
         source=SOURCE,
-        edges=(
-            *EDGES,
+        edge_cases=(
+            *EDGE_CASES,
             "the question is empty, or nothing was retrieved: not applicable",
             "no chunk holds text: 0, not asked",
         ),

@@ -34,7 +34,7 @@ class ContextRelevanceRatio(MetricBase):
         level="chunk",
         rubrics=("sentence_relevance",),
         source="Ragas, first version (Es et al. 2024, arXiv:2309.15217)",
-        edges=(
+        edge_cases=(
             (
                 "a quote that is not in the chunk counts for nothing; where none of a chunk's"
                 " quotes is, the verdict is asked once more, and then lost"
@@ -108,6 +108,7 @@ def _share(answer: Judgment, text: str, context: int) -> tuple[Part, int, int]:
     """The chunk as a part, and how many of its sentences are quoted, of how many; (part, 0, 0) for
     a lost verdict.
     """
+    # More than half of a sentence is enough, so that a quote need not be exact to the last word.
     status, reason, value, quoted = answer.status, answer.reason, None, 0
     spans = sentence_spans(text) if answer.judged else []
     if spans:
@@ -146,4 +147,5 @@ def _covered(quotes: Sequence[Evidence], text: str) -> str:
 
 
 def _length(text: str) -> int:
+    """Characters of a text, white space left out."""
     return len("".join(text.split()))

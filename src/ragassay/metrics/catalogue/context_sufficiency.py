@@ -11,7 +11,7 @@ from ragassay.metrics.catalogue.correctness import right_statements
 from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.parameters import check_choice
-from ragassay.metrics.rating import failed_by_rule, rated
+from ragassay.metrics.rating import failed_by_rule, score_of_rating
 from ragassay.metrics.reduction import blank, part_of
 
 _RUBRICS = {"reference": "context_sufficiency", "question": "context_sufficiency_open"}
@@ -39,7 +39,7 @@ class ContextSufficiency(MetricBase):
             "MLflow / Databricks Agent Evaluation; without reference: sufficient context (Joren et"
             " al. 2025, arXiv:2411.06037)"
         ),
-        edges=(
+        edge_cases=(
             "nothing was retrieved: 0, not asked, flag nothing_retrieved",
             (
                 "the question is empty, or the truth makes no statement or declines to answer: not"
@@ -102,4 +102,4 @@ class ContextSufficiency(MetricBase):
         if all(blank(text) for text in contexts):
             return failed_by_rule(str(self), "Nothing was retrieved.", "nothing_retrieved")
         (judgment,) = yield (Request(self.rubrics[0], inputs),)
-        return rated(str(self), part_of(judgment, "statement", text=question))
+        return score_of_rating(str(self), part_of(judgment, "statement", text=question))

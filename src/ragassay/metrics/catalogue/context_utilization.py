@@ -34,7 +34,7 @@ class ContextUtilization(GraphMetric):
         area=Area.RETRIEVAL,
         rubrics=("groundedness", "entailment", "claims"),
         source="RAGChecker (Ru et al. 2024, arXiv:2408.08067)",
-        edges=(
+        edge_cases=(
             (
                 "the contexts support no statement, or nothing was retrieved: not applicable, there"
                 " is nothing to use"
@@ -104,6 +104,7 @@ class ContextUtilization(GraphMetric):
             status=Status.JUDGED,
             counts=counts_of(parts),
             parts=parts,
+            # Those that the contexts do not support are not applicable, and gone from here.
             value=utilization([True] * len(used), used),
             flags=(*graph.flags, *partial(parts)),
             rationale=f"the response states {sum(used)} of {len(used)} statements in the contexts",
@@ -120,7 +121,7 @@ def _used(in_contexts: Part, in_response: Part) -> Part:
             key=in_contexts.key,
             reason="it is not in the contexts",
         )
-    # What is lost is lost for both: whether it counts is not known.
+    # Lost against the contexts, a statement may have been there or not: it does not count.
     return outcome(
         (in_contexts, in_response),
         None if in_contexts.passed is None else in_response.passed,

@@ -23,7 +23,7 @@ from ragassay.metrics.graph.admissions import admits
 from ragassay.metrics.graph.claims import MAX_CLAIMS
 from ragassay.metrics.graph.statements import NEEDS_TRUTH, no_truth, statements_of
 from ragassay.metrics.parameters import check_choice
-from ragassay.metrics.rating import failed_by_rule, rated
+from ragassay.metrics.rating import failed_by_rule, score_of_rating
 from ragassay.metrics.reduction import ABSTENTION, EMPTY, GRADE_MARK, blank, part_of
 
 _RUBRICS = {"binary": "correctness", "three": "correctness_3"}
@@ -49,7 +49,7 @@ class Correctness(MetricBase):
             "MLflow / Databricks Agent Evaluation; three-way form: SimpleQA (Wei et al. 2024,"
             " arXiv:2411.04368)"
         ),
-        edges=(
+        edge_cases=(
             "the response is empty: 0, not asked, flag empty_response",
             "the response declines: 0, flag abstention",
             (
@@ -117,7 +117,7 @@ class Correctness(MetricBase):
         )
         if declined:
             part = replace(part, value=0.0, passed=False)
-        return rated(str(self), part, (ABSTENTION,) if declined else ())
+        return score_of_rating(str(self), part, (ABSTENTION,) if declined else ())
 
 
 def right_statements(metric: MetricBase, sample: Sample) -> tuple[str, ...] | Score:

@@ -27,7 +27,7 @@ class DocumentPrecision(Ranked):
         area=Area.RETRIEVAL,
         judged=False,
         source=SOURCE,
-        edges=(
+        edge_cases=(
             "nothing was retrieved, or relevant_ids names no relevant document: not applicable",
             "a chunk without an id: not applicable, as it cannot be matched",
         ),

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ragassay.core import Role, Score, Showing, Shown, Stage, Verdict
 from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.parameters import check_share
-from ragassay.metrics.ranking import EDGES, NEEDS, SOURCE, Ranked
+from ragassay.metrics.ranking import EDGE_CASES, NEEDS, SOURCE, Ranked
 from ragassay.scoring import document_recall
 
 
@@ -30,7 +30,7 @@ class DocumentRecall(Ranked):
         area=Area.RETRIEVAL,
         judged=False,
         source=SOURCE,
-        edges=EDGES,
+        edge_cases=EDGE_CASES,
         calls="none",
         default=70,
         mark_of="of documents",
@@ -48,6 +48,7 @@ class DocumentRecall(Ranked):
             Elsewhere("Ragas", "IDBasedContextRecall", "there NaN when relevant_ids is empty"),
         ),
     )
+    # One of up to a hundred relevant documents: enough to have something to answer from.
     pass_mark: float = 0.01
 
     def __post_init__(self) -> None:

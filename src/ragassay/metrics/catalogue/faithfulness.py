@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ragassay.core import Part, Role, Sample, Score, Showing, Shown, Stage, Status, Verdict
 from ragassay.metrics.base import MetricFlow
-from ragassay.metrics.catalogue.groundedness import SUPPORT_EDGES
+from ragassay.metrics.catalogue.groundedness import SUPPORT_EDGE_CASES
 from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.graph.row_graph import CLAIMS, Edges, GraphMetric, judge_graph
 from ragassay.metrics.parameters import check_choice, check_share
@@ -36,8 +36,8 @@ class Faithfulness(GraphMetric):
         level="claim",
         rubrics=("groundedness", "answer_relevance", "claims"),
         source="Ragas (Es et al. 2024, arXiv:2309.15217)",
-        edges=(
-            *SUPPORT_EDGES,
+        edge_cases=(
+            *SUPPORT_EDGE_CASES,
             "binary, and a lost claim could turn it: no value, the verdict is undecided",
         ),
         calls="0 beside groundedness, else as it",
@@ -94,29 +94,29 @@ class Faithfulness(GraphMetric):
         if not judged(parts):
             return all_lost(str(self), parts, pass_mark=self.pass_mark)
         if self.mode == "weighted":
-            parts = tuple(_weighed(part, sample.response or "") for part in parts)
-        found, gone = judged(parts), lost(parts)
-        good = [bool(part.passed) for part in found]
+            parts = tuple(_with_weight(part, sample.response or "") for part in parts)
+        judged_parts, lost_parts = judged(parts), lost(parts)
+        good = [bool(part.passed) for part in judged_parts]
         mark = 1.0 if self.mode == "binary" else self.pass_mark
+        # Lost claims weigh as much as judged ones: the verdict must hold whatever they would be.
         verdict = decide(
-            _weight(part for part in found if part.passed),
-            _weight(gone),
-            _weight([*found, *gone]),
+            _weight(part for part in judged_parts if part.passed),
+            _weight(lost_parts),
+            _weight([*judged_parts, *lost_parts]),
             mark,
         )
         value = supported_share(good)
         if self.mode == "weighted":
-            value = weighted_share(good, [part.weight or 1.0 for part in found])
+            value = weighted_share(good, [part.weight or 1.0 for part in judged_parts])
         elif self.mode == "binary":
             value = all_supported(good)
-            if (
-                verdict is Verdict.UNDECIDED
-            ):  # "all are supported" is not known while one has no verdict
+            # "All are supported" is not known while one has no verdict.
+            if verdict is Verdict.UNDECIDED:
                 return Score(
                     metric=str(self),
-                    status=gone[0].status,
+                    status=lost_parts[0].status,
                     reason=(
-                        f"{len(gone)} of {len(found) + len(gone)} claims "
+                        f"{len(lost_parts)} of {len(judged_parts) + len(lost_parts)} claims "
                         "have no verdict, and all of them count"
                     ),
                     verdict=verdict,
@@ -138,7 +138,7 @@ class Faithfulness(GraphMetric):
         )
 
 
-def _weighed(part: Part, response: str) -> Part:
+def _with_weight(part: Part, response: str) -> Part:
     if part.status is Status.NOT_APPLICABLE:
         return part
     text = part.text or response[part.start or 0 : part.end or 0]

@@ -13,7 +13,7 @@ from ragassay.metrics.parameters import check_choice, check_share
 from ragassay.metrics.reduction import abstained, all_lost, counts_of, judged, lost, partial
 from ragassay.scoring import decide, mean
 
-SUPPORT_EDGES = (
+SUPPORT_EDGE_CASES = (
     "the response is empty, or makes no claim: not applicable",
     (
         "nothing was retrieved: every claim is 0 without being asked, but those of a response that"
@@ -48,7 +48,7 @@ class Groundedness(GraphMetric):
         level="claim",
         rubrics=("groundedness", "answer_relevance", "claims"),
         source="RAG Triad (TruLens)",
-        edges=SUPPORT_EDGES,
+        edge_cases=SUPPORT_EDGE_CASES,
         calls="1 for up to 20 claims; claims=llm: 1 more",
         default=30,
         mark_of="of claims",
@@ -91,19 +91,19 @@ class Groundedness(GraphMetric):
         if isinstance(graph, Score):
             return graph
         parts = graph.claims
-        found, unknown = judged(parts), len(lost(parts))
-        if not found:
+        judged_parts, unknown = judged(parts), len(lost(parts))
+        if not judged_parts:
             return all_lost(str(self), parts, pass_mark=self.pass_mark)
-        good = sum(bool(part.passed) for part in found)
+        good = sum(bool(part.passed) for part in judged_parts)
         return Score(
             metric=str(self),
             status=Status.JUDGED,
-            value=mean([part.value or 0.0 for part in found]),
-            verdict=decide(good, unknown, len(found) + unknown, self.pass_mark),
+            value=mean([part.value or 0.0 for part in judged_parts]),
+            verdict=decide(good, unknown, len(judged_parts) + unknown, self.pass_mark),
             pass_mark=self.pass_mark,
             counts=counts_of(parts),
             parts=parts,
             flags=(*abstained(parts), *partial(parts)),
-            extra={"pass_share": good / len(found)},
-            rationale=f"{good} of {len(found)} judged claims are supported",
+            extra={"pass_share": good / len(judged_parts)},
+            rationale=f"{good} of {len(judged_parts)} judged claims are supported",
         )

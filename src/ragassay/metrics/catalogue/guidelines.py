@@ -33,7 +33,7 @@ class Guidelines(MetricBase):
         needs=("response", "guidelines"),
         rubrics=("guidelines",),
         source="MLflow / Databricks Agent Evaluation",
-        edges=(
+        edge_cases=(
             "the row has no guidelines, or the response is empty: not applicable",
             "a repeated guideline counts once",
             (
@@ -76,25 +76,25 @@ class Guidelines(MetricBase):
         answers = yield tuple(
             Request("guidelines", {**shared, "guideline": text}) for text in guidelines
         )
-        return kept_share(str(self), guidelines, answers)
+        return guidelines_score(str(self), guidelines, answers)
 
 
-def kept_share(metric: str, guidelines: Sequence[str], answers: Sequence[Judgment]) -> Score:
+def guidelines_score(metric: str, guidelines: Sequence[str], answers: Sequence[Judgment]) -> Score:
     """Guidelines kept / judged ones, one part each; the row passes when all are kept."""
     parts = tuple(
         part_of(answer, "guideline", text=text)
         for text, answer in zip(guidelines, answers, strict=True)
     )
-    found, gone = judged(parts), lost(parts)
-    if not found:
+    judged_parts, lost_parts = judged(parts), lost(parts)
+    if not judged_parts:
         return all_lost(metric, parts, pass_mark=1.0)
-    kept = [bool(part.passed) for part in found]
+    kept = [bool(part.passed) for part in judged_parts]
     return Score(
         metric=metric,
         status=Status.JUDGED,
         value=supported_share(kept),
         pass_mark=1.0,
-        verdict=decide(sum(kept), len(gone), len(parts), 1.0),
+        verdict=decide(sum(kept), len(lost_parts), len(parts), 1.0),
         counts=counts_of(parts),
         parts=parts,
         flags=partial(parts),

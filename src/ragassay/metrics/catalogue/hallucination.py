@@ -16,7 +16,7 @@ from ragassay.metrics.parameters import check_choice, check_share
 from ragassay.metrics.reduction import all_lost, at_most, counts_of, judged, partial
 from ragassay.scoring import unsupported_shares
 
-UNSUPPORTED_EDGES = (
+UNSUPPORTED_EDGE_CASES = (
     "the response is empty, or makes no claim: not applicable",
     (
         "an admission of not knowing is neither right nor made up: it is left out; a response that"
@@ -52,7 +52,7 @@ class Hallucination(GraphMetric):
         higher_is_better=False,
         rubrics=("groundedness", "answer_relevance", "entailment", "claims"),
         source="RAGChecker (Ru et al. 2024, arXiv:2408.08067)",
-        edges=UNSUPPORTED_EDGES,
+        edge_cases=UNSUPPORTED_EDGE_CASES,
         calls="2; 0 beside groundedness and answer_correctness_claims; claims=llm: 1 more",
         mark_of="of claims",
         role=Role(
@@ -123,14 +123,14 @@ def _verdict(
     """What holds whatever the lost verdicts would say: for a claim to be cleared one of its two
     edges is enough.
     """
-    known = [
-        (true, ok)
-        for part, true, ok in zip(graph.claims, right, supported, strict=True)
+    claims = [
+        (is_right, is_supported)
+        for part, is_right, is_supported in zip(graph.claims, right, supported, strict=True)
         if part.status is not Status.NOT_APPLICABLE
     ]
-    bad = sum(true is False and ok is False for true, ok in known)
-    cleared = sum(bool(true or ok) for true, ok in known)
-    return at_most(bad, len(known) - bad - cleared, len(known), mark)
+    bad = sum(is_right is False and is_supported is False for is_right, is_supported in claims)
+    cleared = sum(bool(is_right or is_supported) for is_right, is_supported in claims)
+    return at_most(bad, len(claims) - bad - cleared, len(claims), mark)
 
 
 def right_and_supported(graph: Graph) -> tuple[list[bool | None], list[bool | None]]:
@@ -152,8 +152,12 @@ def unsupported_parts(
     (when=True) or does not.
     """
     parts = []
-    for i, (true, ok) in enumerate(zip(right, supported, strict=True)):
-        counts = None if ok is None or true is None else not ok and true is when
+    for i, (is_right, is_supported) in enumerate(zip(right, supported, strict=True)):
+        counts = (
+            None
+            if is_supported is None or is_right is None
+            else not is_supported and is_right is when
+        )
         edges = (graph.claims[i], graph.truth[i]) if graph.truth else (graph.claims[i],)
         parts.append(outcome(edges, counts, good=None if when else False))
     return tuple(parts)

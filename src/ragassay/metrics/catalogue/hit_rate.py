@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.parameters import check_count
-from ragassay.metrics.ranking import EDGES, NEEDS, SOURCE, Ranked
+from ragassay.metrics.ranking import EDGE_CASES, NEEDS, SOURCE, Ranked
 from ragassay.scoring import hit_rate
 
 
@@ -24,7 +24,7 @@ class HitRate(Ranked):
         area=Area.RETRIEVAL,
         judged=False,
         source=SOURCE,
-        edges=EDGES,
+        edge_cases=EDGE_CASES,
         calls="none",
         default=100,
         elsewhere=(Elsewhere("trec_eval", "success_k"),),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.metrics.declaration import Area, Declaration, Elsewhere
-from ragassay.metrics.ranking import EDGES, NEEDS, SOURCE, Ranked
+from ragassay.metrics.ranking import EDGE_CASES, NEEDS, SOURCE, Ranked
 from ragassay.scoring import reciprocal_rank
 
 
@@ -26,7 +26,7 @@ class ReciprocalRank(Ranked):
         area=Area.RETRIEVAL,
         judged=False,
         source=SOURCE,
-        edges=EDGES,
+        edge_cases=EDGE_CASES,
         calls="none",
         default=110,
         elsewhere=(Elsewhere("trec_eval", "recip_rank"),),

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.parameters import check_count
-from ragassay.metrics.ranking import EDGES, NEEDS, SOURCE, Ranked
+from ragassay.metrics.ranking import EDGE_CASES, NEEDS, SOURCE, Ranked
 from ragassay.scoring import ndcg_at_k
 
 
@@ -27,7 +27,7 @@ class NdcgAtK(Ranked):
         area=Area.RETRIEVAL,
         judged=False,
         source=SOURCE,
-        edges=(*EDGES, "negative grades gain nothing"),
+        edge_cases=(*EDGE_CASES, "negative grades gain nothing"),
         calls="none",
         default=130,
         elsewhere=(

@@ -40,7 +40,7 @@ class NoiseSensitivity(GraphMetric):
         higher_is_better=False,
         rubrics=("groundedness", "claim_sources", "entailment", "claims"),
         source="RAGChecker (Ru et al. 2024, arXiv:2408.08067)",
-        edges=(
+        edge_cases=(
             (
                 "nothing was retrieved, or only chunks without text: not applicable, nothing could"
                 " mislead"
@@ -122,16 +122,17 @@ class NoiseSensitivity(GraphMetric):
         lost_statements = lost(graph.statements)
         right = [part.passed for part in graph.truth]
         sources = [part.sources for part in graph.claims]
-        if lost_statements:  # any of the chunks may be relevant: no claim is measured
+        # What a lost statement rests on is not known, so any chunk may be relevant.
+        if lost_statements:
             right = [None] * len(right)
         parts = []
-        for claim, true, correct, chunks in zip(
+        for claim, in_truth, is_right, chunks in zip(
             graph.claims, graph.truth, right, sources, strict=True
         ):
             is_noise = None
-            if correct is not None and chunks is not None:
-                is_noise = bool(noise([correct], [chunks], relevant, self.mode))
-            parts.append(outcome((claim, true), is_noise, good=False, unknown=lost_statements))
+            if is_right is not None and chunks is not None:
+                is_noise = bool(noise([is_right], [chunks], relevant, self.mode))
+            parts.append(outcome((claim, in_truth), is_noise, good=False, unknown=lost_statements))
         measured = judged(parts)
         if not measured:
             return all_lost(str(self), parts, pass_mark=self.pass_mark)
@@ -141,8 +142,10 @@ class NoiseSensitivity(GraphMetric):
         # would say. The value leaves it out all the same: only what is wholly known can be found to
         # be noise.
         unknown = sum(
-            part.status not in (Status.JUDGED, Status.NOT_APPLICABLE) and not ok and chunks != ()
-            for part, ok, chunks in zip(parts, right, sources, strict=True)
+            part.status not in (Status.JUDGED, Status.NOT_APPLICABLE)
+            and not is_right
+            and chunks != ()
+            for part, is_right, chunks in zip(parts, right, sources, strict=True)
         )
         return Score(
             metric=str(self),
@@ -155,7 +158,7 @@ class NoiseSensitivity(GraphMetric):
             flags=partial(parts),
             rationale=(
                 f"{bad} of {len(measured)} judged claims are wrong and come from"
-                f" {_WHICH[self.mode]}"
+                f" {_CHUNKS[self.mode]}"
             ),
         )
 
@@ -168,4 +171,4 @@ def _relevant_chunks(graph: Graph) -> frozenset[int]:
     return frozenset(relevant)
 
 
-_WHICH = {"irrelevant": "irrelevant chunks only", "relevant": "a relevant chunk"}
+_CHUNKS = {"irrelevant": "irrelevant chunks only", "relevant": "a relevant chunk"}

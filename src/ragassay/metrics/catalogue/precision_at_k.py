@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.parameters import check_count
-from ragassay.metrics.ranking import EDGES, NEEDS, SOURCE, Ranked
+from ragassay.metrics.ranking import EDGE_CASES, NEEDS, SOURCE, Ranked
 from ragassay.scoring import precision_at_k
 
 
@@ -24,7 +24,7 @@ class PrecisionAtK(Ranked):
         area=Area.RETRIEVAL,
         judged=False,
         source=SOURCE,
-        edges=(*EDGES, "fewer than k documents: still divided by k"),
+        edge_cases=(*EDGE_CASES, "fewer than k documents: still divided by k"),
         calls="none",
         default=80,
         elsewhere=(

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragassay.core import Counts, Request, Role, Sample, Score, Stage, Status, Verdict
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.declaration import Declaration, Elsewhere
-from ragassay.metrics.dual import DUAL_MARK, EDGES, SOURCE, judge_twice
+from ragassay.metrics.dual import DUAL_MARK, EDGE_CASES, SOURCE, judge_twice
 from ragassay.metrics.graph.admissions import states_nothing
 from ragassay.metrics.graph.claims import split_claims
 from ragassay.metrics.parameters import check_share
@@ -32,8 +32,8 @@ class ResponseGroundednessDual(MetricBase):
         needs=("response", "contexts"),
         rubrics=("response_groundedness_dual_1", "response_groundedness_dual_2"),
         source=SOURCE,
-        edges=(
-            *EDGES,
+        edge_cases=(
+            *EDGE_CASES,
             "the response is empty or makes no claim: not applicable",
             "the response only declines to answer: 1, not asked, flag abstention",
             "claims, but no contexts: 0, not asked",

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ragassay.core import Judgment, Part, Request, Role, Sample, Score, Stage, Status, Verdict
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.declaration import Declaration, Elsewhere
-from ragassay.metrics.rating import rated
+from ragassay.metrics.rating import score_of_rating
 from ragassay.metrics.reduction import EMPTY, all_lost, blank, counts_of, part_of
 
 CATEGORIES = (
@@ -24,7 +24,7 @@ CATEGORIES = (
     "other_harm",
 )
 """The categories of harm that the safety rubric tells apart, each a flag of its judgment."""
-_EDGES = ("the response is empty: not applicable",)
+_EDGE_CASES = ("the response is empty: not applicable",)
 _SOURCE = (
     "MLflow / Databricks Agent Evaluation; hazard categories after MLCommons AI Safety"
     " (arXiv:2404.12241)"
@@ -45,7 +45,7 @@ class Safety(MetricBase):
         needs=("response",),
         rubrics=("safety",),
         source=_SOURCE,
-        edges=_EDGES,
+        edge_cases=_EDGE_CASES,
         calls="1",
         role=Role(
             stage=Stage.SAFETY,
@@ -62,7 +62,9 @@ class Safety(MetricBase):
         part = yield from judge_safety(self, sample)
         if isinstance(part, Score):
             return part
-        return rated(str(self), part, tuple(name for name in CATEGORIES if name in part.flags))
+        return score_of_rating(
+            str(self), part, tuple(name for name in CATEGORIES if name in part.flags)
+        )
 
 
 def judge_safety(
@@ -97,7 +99,7 @@ def declare_category(
         higher_is_better=False,
         rubrics=("safety",),
         source=_SOURCE,
-        edges=_EDGES,
+        edge_cases=_EDGE_CASES,
         calls="1, shared with safety",
         role=Role(stage=Stage.SAFETY, place=place, cause="unsafe"),
         elsewhere=elsewhere,
@@ -113,16 +115,18 @@ class Category(MetricBase):
             return part
         if part.value is None:
             return all_lost(str(self), (part,), pass_mark=None)
-        found = self.declaration.name in part.flags
+        is_flagged = self.declaration.name in part.flags
         # The part's rating is about safety as a whole; what passes or fails here is the one
         # category.
-        part = replace(part, rating=None, probability=None, value=float(found), passed=not found)
+        part = replace(
+            part, rating=None, probability=None, value=float(is_flagged), passed=not is_flagged
+        )
         return Score(
             metric=str(self),
             status=Status.JUDGED,
-            value=float(found),
+            value=float(is_flagged),
             counts=counts_of((part,)),
             parts=(part,),
-            verdict=Verdict.FAIL if found else Verdict.PASS,
+            verdict=Verdict.FAIL if is_flagged else Verdict.PASS,
             rationale=part.rationale,
         )

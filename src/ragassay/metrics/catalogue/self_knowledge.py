@@ -10,7 +10,7 @@ from typing import ClassVar
 from ragassay.core import Role, Sample, Score, Showing, Shown, Status
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.catalogue.hallucination import (
-    UNSUPPORTED_EDGES,
+    UNSUPPORTED_EDGE_CASES,
     right_and_supported,
     unsupported_parts,
 )
@@ -41,7 +41,7 @@ class SelfKnowledge(GraphMetric):
         higher_is_better=None,
         rubrics=("groundedness", "answer_relevance", "entailment", "claims"),
         source="RAGChecker (Ru et al. 2024, arXiv:2408.08067)",
-        edges=UNSUPPORTED_EDGES,
+        edge_cases=UNSUPPORTED_EDGE_CASES,
         calls="2; 0 beside hallucination",
         role=Role(
             shows=(Showing(Shown.KNOWN_SHARE),),
@@ -68,8 +68,8 @@ class SelfKnowledge(GraphMetric):
             return graph
         right, supported = right_and_supported(graph)
         parts = unsupported_parts(graph, right, supported, when=True)
-        found = judged(parts)
-        if not found:
+        judged_parts = judged(parts)
+        if not judged_parts:
             return all_lost(str(self), parts, pass_mark=None, verdict=False)
         return Score(
             metric=str(self),
@@ -79,7 +79,7 @@ class SelfKnowledge(GraphMetric):
             parts=parts,
             flags=partial(parts),
             rationale=(
-                f"{sum(bool(p.value) for p in found)} of {len(found)} judged claims are right"
+                f"{sum(bool(p.value) for p in judged_parts)} of {len(judged_parts)} judged claims are right"
                 " without the contexts"
             ),
         )

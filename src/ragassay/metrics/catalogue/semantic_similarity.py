@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragassay.core import Request, Sample
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.declaration import Declaration, Elsewhere
-from ragassay.metrics.rating import failed_by_rule, rated
+from ragassay.metrics.rating import failed_by_rule, score_of_rating
 from ragassay.metrics.reduction import EMPTY, blank, part_of
 
 
@@ -27,7 +27,7 @@ class SemanticSimilarity(MetricBase):
         needs=("response", "reference"),
         rubrics=("similarity",),
         source="Sentence-BERT (Reimers & Gurevych 2019)",
-        edges=(
+        edge_cases=(
             "the response is empty: 0, flag empty_response",
             "the reference is empty: not applicable",
         ),
@@ -53,4 +53,4 @@ class SemanticSimilarity(MetricBase):
             return failed_by_rule(str(self), "The response is empty.", EMPTY, None)
         (judgment,) = yield (Request("similarity", {"text": response, "other": reference}),)
         part = replace(part_of(judgment, "statement", start=0, end=len(response)), passed=None)
-        return replace(rated(str(self), part), verdict=None, pass_mark=None)
+        return replace(score_of_rating(str(self), part), verdict=None, pass_mark=None)

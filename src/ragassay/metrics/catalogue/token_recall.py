@@ -24,7 +24,7 @@ class TokenRecall(Lexical):
         " articles. The row passes at the pass mark.",
         "gold-token recall (Adlakha et al. 2024, arXiv:2307.16877)",
         Elsewhere("instruct-qa", "Recall", "there the best over several references"),
-        edges=(
+        edge_cases=(
             (
                 "a response that lists every word passes: it says nothing about what is wrong"
                 " beside the right words"

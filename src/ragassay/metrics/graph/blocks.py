@@ -24,6 +24,7 @@ _CODE = re.compile(
 _BOLD_LINE = re.compile(r"[ \t]*(\*\*|__)(?=\S)([^*_]{1,120})\1(:?)[ \t]*$")
 
 _MAX_TITLE_CHARS = 80
+"""A longer line over a rule of dashes is a paragraph that a ruler follows, not a title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +178,7 @@ def _fence(lines: _Lines, i: int) -> _Special | None:
     assert match is not None
     mark = match.group(1)[0]
     size = len(match.group(1))
+    # A fence is closed by one at least as long, so where a shorter one was not, this one is not.
     if size < lines.unclosed.get(mark, size + 1):
         for j in range(i + 1, len(lines.texts)):
             close = lines.texts[j].strip()

@@ -23,6 +23,7 @@ MAX_CLAIMS = 1000
 with the square.
 """
 _MAX_PIECES = 5 * MAX_CLAIMS
+"""Pieces at most, dropped ones included: a response of headings alone has no claims to stop at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +60,20 @@ def split_claims(response: str) -> tuple[Piece, ...]:
         start += response[start:end].index(text)
         if claims > MAX_CLAIMS or len(pieces) > _MAX_PIECES:
             # Too many already: what is left is one piece, and a claim, as nobody has looked at it.
-            rest = response[start:].rstrip()
-            drop = "" if has_words(rest) else "no words"
-            pieces.append(Piece(start, start + len(rest), rest, drop))
+            remainder = response[start:].rstrip()
+            drop = "" if has_words(remainder) else "no words"
+            pieces.append(Piece(start, start + len(remainder), remainder, drop))
             claims += not drop
             break
         drop = drop or trivial(text)
         pieces.append(Piece(start, start + len(text), text, drop))
         claims += not drop
     if not claims:
-        pieces = [_kept_layout(piece) for piece in pieces]
+        pieces = [_with_layout(piece) for piece in pieces]
     return tuple(pieces)
 
 
-def _kept_layout(piece: Piece) -> Piece:
+def _with_layout(piece: Piece) -> Piece:
     """An answer that is nothing but code or headings says what it says in them."""
     if piece.dropped in LAYOUT and has_words(piece.text):
         return replace(piece, dropped="")

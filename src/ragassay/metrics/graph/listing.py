@@ -31,12 +31,12 @@ def list_claims(question: str, response: str | None, truth: str | None) -> Flow[
     answers = yield tuple(
         Request("claims", {"question": question, "response": text}) for text in texts
     )
-    lost = [answer for answer in answers if not answer.judged]
-    if lost:
+    lost_answers = [answer for answer in answers if not answer.judged]
+    if lost_answers:
         statuses = [_asked_status(answer) for answer in answers]
         return Lists(
-            lost=_asked_status(lost[0]),
-            reason=lost[0].reason or "no list of claims arrived",
+            lost=_asked_status(lost_answers[0]),
+            reason=lost_answers[0].reason or "no list of claims arrived",
             counts=Counts.of(statuses),
         )
     pieces: tuple[Piece, ...] = ()
@@ -62,13 +62,14 @@ def _pieces(judgment: Judgment, text: str) -> Iterator[Piece]:
 
     One claim more than is judged is enough to see that there are too many.
     """
-    after = 0  # the last claim that was placed
+    after = 0  # the end of the last claim that has a place
     claims = 0
-    for i, written in enumerate(judgment.texts):
-        claim = written.strip()
+    for i, text_of_claim in enumerate(judgment.texts):
+        claim = text_of_claim.strip()
         drop = "trivial" if f"trivial:{i}" in judgment.flags else ""
         if not claim or (drop and i > 5 * MAX_CLAIMS):
             continue
+        # Behind the claim before it where it stands there: the same words may stand in the text twice.
         start = text.find(claim, after)
         if start < 0:
             start = text.find(claim)

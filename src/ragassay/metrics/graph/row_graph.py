@@ -39,7 +39,13 @@ from ragassay.metrics.graph.statements import (
     statements_of,
     truth_of,
 )
-from ragassay.metrics.graph.support import Flow, entailed, left_out, supported, together
+from ragassay.metrics.graph.support import (
+    Flow,
+    judge_entailment,
+    judge_support,
+    part_left_out,
+    together,
+)
 from ragassay.metrics.reduction import ABSTENTION, EMPTY, blank
 
 CLAIMS = ("sentences", "llm")
@@ -212,10 +218,10 @@ def _cut(metric: GraphMetric, sample: Sample, texts: _Texts) -> Flow[_Texts | Sc
     """
     edges = metric.edges
     if edges.claims == "llm":
-        listed = yield from _list(metric, sample, texts)
-        if isinstance(listed, Score):
-            return listed
-        texts = listed
+        texts_or_score = yield from _list(metric, sample, texts)
+        if isinstance(texts_or_score, Score):
+            return texts_or_score
+        texts = texts_or_score
     elif edges.of_claims:
         texts = replace(texts, pieces=split_claims(texts.response))
     count = sum(not piece.dropped for piece in texts.pieces)
@@ -282,6 +288,8 @@ def _to_judge(
     return pieces, tuple(claims)
 
 
+# The whole graph family of a row cuts the same response; `_to_judge` alone could not be cached for
+# pieces that a model listed.
 @cached_for_row
 def _sentences_to_judge(
     response: str, chunks: int, admissions: bool
@@ -295,12 +303,13 @@ def _sentences_to_judge(
 def _judge_edges(metric: GraphMetric, texts: _Texts) -> Flow[Graph | Score]:
     """Ask for all edges in one wave; a Score where the judge finds only admissions."""
     edges = metric.edges
+    # A statement has no place in the response: -1.
     statements: list[Piece] = []
     if edges.of_statements:
         statements = [Piece(-1, -1, text) for text in texts.statements if not admits(text)]
     question, response, truth = texts.question, texts.response, texts.truth
     claims_in_contexts, claims_in_truth, statements_in_contexts, in_response = yield from together(
-        supported(
+        judge_support(
             "claim",
             texts.claims if edges.claim_contexts else (),
             question,
@@ -308,8 +317,8 @@ def _judge_edges(metric: GraphMetric, texts: _Texts) -> Flow[Graph | Score]:
             texts.contexts,
             sources=edges.sources,
         ),
-        entailed("claim", texts.claims if edges.claim_truth else (), question, truth),
-        supported(
+        judge_entailment("claim", texts.claims if edges.claim_truth else (), question, truth),
+        judge_support(
             "statement",
             statements if edges.statement_contexts else (),
             question,
@@ -317,7 +326,9 @@ def _judge_edges(metric: GraphMetric, texts: _Texts) -> Flow[Graph | Score]:
             texts.contexts,
             sources=edges.sources,
         ),
-        entailed("statement", statements if edges.statement_response else (), question, response),
+        judge_entailment(
+            "statement", statements if edges.statement_response else (), question, response
+        ),
     )
     if not edges.admissions:
         claims_in_contexts = tuple(without_admitted(part) for part in claims_in_contexts)
@@ -336,8 +347,8 @@ def _judge_edges(metric: GraphMetric, texts: _Texts) -> Flow[Graph | Score]:
 
 def _among(pieces: tuple[Piece, ...], parts: tuple[Part, ...]) -> tuple[Part, ...]:
     """The parts of the claims, with the pieces that make none at their places."""
-    judged = iter(parts)
-    return tuple(_dropped_part(piece) if piece.dropped else next(judged) for piece in pieces)
+    of_claims = iter(parts)
+    return tuple(_dropped_part(piece) if piece.dropped else next(of_claims) for piece in pieces)
 
 
 def _dropped_parts(pieces: tuple[Piece, ...]) -> tuple[Part, ...]:
@@ -346,7 +357,7 @@ def _dropped_parts(pieces: tuple[Piece, ...]) -> tuple[Part, ...]:
 
 def _dropped_part(piece: Piece) -> Part:
     flag = ABSTENTION if piece.dropped == ADMISSION else "trivial"
-    return left_out("claim", piece, piece.dropped, flag)
+    return part_left_out("claim", piece, piece.dropped, flag)
 
 
 def _flags_of(response: str) -> tuple[str, ...]:
@@ -381,6 +392,7 @@ def _none_applies(parts: tuple[Part, ...]) -> bool:
 
 
 def _pass_mark(metric: GraphMetric) -> float | None:
+    # Some metrics of the graph have no pass mark, such as self_knowledge.
     mark: float | None = getattr(metric, "pass_mark", None)
     return mark
 

@@ -15,7 +15,7 @@ from ragassay.core import Judgment, Part, Request, Status
 from ragassay.metrics.graph.admissions import admits, states_nothing
 from ragassay.metrics.graph.claims import Piece
 from ragassay.metrics.graph.row_cache import cached_for_row
-from ragassay.metrics.reduction import ABSTENTION, blank, part_of, ruled
+from ragassay.metrics.reduction import ABSTENTION, blank, part_by_rule, part_of
 
 T = TypeVar("T")
 Flow = Generator[tuple[Request, ...], tuple[Judgment, ...], T]
@@ -38,11 +38,11 @@ def _requests(
 
 
 class _Running(NamedTuple):
-    """A flow that waits for the answers to what it asked. position: its position among them."""
+    """A flow that waits for the answers to its requests. position: its place among the flows."""
 
     position: int
     flow: Flow[Any]
-    asked: tuple[Request, ...]
+    requests: tuple[Request, ...]
 
 
 def together(*flows: Flow[T]) -> Flow[tuple[T, ...]]:
@@ -52,11 +52,11 @@ def together(*flows: Flow[T]) -> Flow[tuple[T, ...]]:
 
     def advance(position: int, flow: Flow[T], answers: tuple[Judgment, ...] | None) -> None:
         try:
-            asked = next(flow) if answers is None else flow.send(answers)
+            requests = next(flow) if answers is None else flow.send(answers)
         except StopIteration as stop:
             results[position] = stop.value
         else:
-            running.append(_Running(position, flow, asked))
+            running.append(_Running(position, flow, requests))
 
     for position, flow in enumerate(flows):
         advance(position, flow, None)
@@ -65,11 +65,11 @@ def together(*flows: Flow[T]) -> Flow[tuple[T, ...]]:
         running.clear()
         requests: list[Request] = []
         for waiting in wave:
-            requests += waiting.asked
+            requests += waiting.requests
         answers = yield tuple(requests)
         at = 0
         for waiting in wave:
-            after = at + len(waiting.asked)
+            after = at + len(waiting.requests)
             advance(waiting.position, waiting.flow, answers[at:after])
             at = after
     return tuple(results[position] for position in range(len(flows)))
@@ -78,7 +78,7 @@ def together(*flows: Flow[T]) -> Flow[tuple[T, ...]]:
 # -- claim x contexts, statement x contexts
 
 
-def supported(
+def judge_support(
     kind: str,
     pieces: Sequence[Piece],
     question: str,
@@ -98,18 +98,19 @@ def supported(
     if not pieces:
         return ()
     if all(blank(context) for context in contexts):
-        return (yield from _by_nothing(kind, pieces, question, text))
+        return (yield from _without_contexts(kind, pieces, question, text))
     claims = tuple(piece.text for piece in pieces)
     answers = yield _requests("groundedness", question, "response", text, contexts, claims)
-    parts = [place(kind, piece, answer) for piece, answer in zip(pieces, answers, strict=True)]
+    parts = [part_at(kind, piece, answer) for piece, answer in zip(pieces, answers, strict=True)]
     if sources:
         yield from _locate(parts, claims, question, text, contexts)
     return tuple(parts)
 
 
-def _by_nothing(
+def _without_contexts(
     kind: str, pieces: Sequence[Piece], question: str, text: str
 ) -> Flow[tuple[Part, ...]]:
+    # Only a response can decline; statements are what is true, and nothing supports them here.
     declined = False
     if kind == "claim" and not blank(question):
         (answer,) = yield (Request("answer_relevance", {"question": question, "response": text}),)
@@ -131,35 +132,37 @@ def _locate(
     """Put into each judged part the contexts that support it, and ask for them where the judge
     named none.
     """
-    twins = _twins(contexts)
+    copies = _copies(contexts)
     unlocated: list[int] = []
     for i, part in enumerate(parts):
         if part.status is not Status.JUDGED or ABSTENTION in part.flags:
             continue
-        sources = _sources(part, twins)
+        sources = _sources(part, copies)
         if part.passed and not sources:
             unlocated.append(i)
         elif sources != part.sources:
             parts[i] = replace(part, sources=sources)
     if not unlocated:
         return
-    asked = tuple(claims[i] for i in unlocated)
-    answers = yield _requests("claim_sources", question, "response", text, contexts, asked)
+    unlocated_claims = tuple(claims[i] for i in unlocated)
+    answers = yield _requests(
+        "claim_sources", question, "response", text, contexts, unlocated_claims
+    )
     for i, answer in zip(unlocated, answers, strict=True):
-        named: tuple[int, ...] = ()
+        sources = ()
         if answer.judged and answer.passes is not False:
-            named = _with_twins(answer.sources, twins)
-        parts[i] = replace(parts[i], sources=named) if named else _unlocated(parts[i], answer)
+            sources = _with_copies(answer.sources, copies)
+        parts[i] = replace(parts[i], sources=sources) if sources else _unlocated(parts[i], answer)
 
 
-def _sources(part: Part, twins: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
+def _sources(part: Part, copies: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
     """The contexts that support a judged part, () where it fails or they are not known."""
     if not part.passed:
         return ()
-    named = _with_twins(part.sources, twins)
-    if not named and len(set(twins.values())) == 1:
-        return next(iter(twins.values()))  # it can only be the one
-    return named
+    sources = _with_copies(part.sources, copies)
+    if not sources and len(set(copies.values())) == 1:
+        return next(iter(copies.values()))  # all contexts that hold text hold the same one
+    return sources
 
 
 def _unlocated(part: Part, answer: Judgment) -> Part:
@@ -182,34 +185,34 @@ def _loss(status: Status) -> Status:
     return Status.FAILED if status is Status.NOT_APPLICABLE else status
 
 
-def _twins(contexts: tuple[str, ...]) -> dict[int, tuple[int, ...]]:
+def _copies(contexts: tuple[str, ...]) -> dict[int, tuple[int, ...]]:
     """Context that holds text -> all contexts with its text: what one of them supports the others
     do as well.
     """
-    alike: dict[str, list[int]] = {}
+    same_text: dict[str, list[int]] = {}
     for i, context in enumerate(contexts):
         if not blank(context):
-            alike.setdefault(context.strip(), []).append(i)
-    twins: dict[int, tuple[int, ...]] = {}
-    for group in alike.values():
-        twins.update(dict.fromkeys(group, tuple(group)))
-    return twins
+            same_text.setdefault(context.strip(), []).append(i)
+    copies: dict[int, tuple[int, ...]] = {}
+    for group in same_text.values():
+        copies.update(dict.fromkeys(group, tuple(group)))
+    return copies
 
 
-def _with_twins(
-    sources: tuple[int, ...] | None, twins: dict[int, tuple[int, ...]]
+def _with_copies(
+    sources: tuple[int, ...] | None, copies: dict[int, tuple[int, ...]]
 ) -> tuple[int, ...]:
     """The sources and all contexts of the same text; one that holds no text supports nothing."""
-    named: set[int] = set()
+    supporting: set[int] = set()
     for source in sources or ():
-        named.update(twins.get(source, ()))
-    return tuple(sorted(named))
+        supporting.update(copies.get(source, ()))
+    return tuple(sorted(supporting))
 
 
 # -- claim x truth, statement x response
 
 
-def entailed(
+def judge_entailment(
     kind: str, pieces: Sequence[Piece], question: str, text: str
 ) -> Flow[tuple[Part, ...]]:
     """Does `text` say or imply each piece? One part a piece, in order; a text that says nothing
@@ -228,7 +231,7 @@ def entailed(
     )
     # The places that such a judgment may quote lie in `text`; evidence is of the contexts.
     return tuple(
-        place(kind, piece, answer, evidence=False)
+        part_at(kind, piece, answer, evidence=False)
         for piece, answer in zip(pieces, answers, strict=True)
     )
 
@@ -236,7 +239,7 @@ def entailed(
 # -- parts
 
 
-def place(kind: str, piece: Piece, judgment: Judgment, *, evidence: bool = True) -> Part:
+def part_at(kind: str, piece: Piece, judgment: Judgment, *, evidence: bool = True) -> Part:
     """The Judgment on a piece as a part that stands where the piece does, with or without the
     places it quotes.
     """
@@ -254,7 +257,7 @@ def _place_of(piece: Piece) -> tuple[int | None, int | None, str]:
 def by_rule(kind: str, piece: Piece, why: str, value: float = 0.0, flag: str = "") -> Part:
     """A piece that is settled without a judge."""
     start, end, text = _place_of(piece)
-    return ruled(
+    return part_by_rule(
         kind,
         text=text,
         start=start,
@@ -266,7 +269,7 @@ def by_rule(kind: str, piece: Piece, why: str, value: float = 0.0, flag: str = "
     )
 
 
-def left_out(kind: str, piece: Piece, why: str, flag: str) -> Part:
+def part_left_out(kind: str, piece: Piece, why: str, flag: str) -> Part:
     """A piece that makes no claim: it is not judged, and stays visible with the reason."""
     start, end, text = _place_of(piece)
     return Part(
