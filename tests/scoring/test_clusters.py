@@ -14,11 +14,14 @@ def test_names_are_numbered_as_they_come_and_a_row_without_one_is_its_own() -> N
 
 def test_where_no_clusters_are_given_every_row_is_its_own() -> None:
     given = np.array([4, 4, 7])
-    assert clusters.each(given, 3) is given
-    assert clusters.each(None, 3).tolist() == [0, 1, 2]
+    assert clusters.row_clusters(given, 3) is given
+    assert clusters.row_clusters(None, 3).tolist() == [0, 1, 2]
 
 
 def test_fewer_than_ten_clusters_are_warned_of() -> None:
-    assert clusters.few(9) == "only 9 clusters: read the interval with care"
-    assert clusters.few(9, "intervals") == "only 9 clusters: read the intervals with care"
-    assert clusters.few(10) == ""
+    assert clusters.few_clusters_note(9) == "only 9 clusters: read the interval with care"
+    assert (
+        clusters.few_clusters_note(9, "intervals")
+        == "only 9 clusters: read the intervals with care"
+    )
+    assert clusters.few_clusters_note(10) == ""
