@@ -136,7 +136,7 @@ def test_of_a_judge_that_is_new_only_what_this_run_has_put_is_looked_up(watched)
     looking = Looking(watched.store)
 
     async def main():
-        async with Journal(looking, "run-1", new=["judge"]) as journal:
+        async with Journal(looking, "run-1", new_judges=["judge"]) as journal:
             before = await journal.lookup([("judge", "a"), ("judge", "b")])
             await journal.put([judgment("a")])
             after = await journal.lookup([("judge", "a"), ("judge", "b"), ("other", "c")])
@@ -150,7 +150,7 @@ def test_a_judge_is_no_longer_new_once_another_run_has_written(watched, make_row
     looking = Looking(watched.store)
 
     async def main():
-        async with Journal(looking, "run-1", new=["judge"]) as journal:
+        async with Journal(looking, "run-1", new_judges=["judge"]) as journal:
             await journal.put([judgment("mine")])
             watched.store.put_judgments("run-2", [judgment("theirs")])
             await journal.put_rows([make_row_result(n) for n in range(BLOCK_ROWS)])

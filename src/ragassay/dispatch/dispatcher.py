@@ -134,7 +134,7 @@ class _History:
 
 
 class Dispatcher:
-    """Sends calls to a model. `on_budget` is called when a cap stops a call. intent: writes the
+    """Sends calls to a model. on_budget: called when a cap stops a call. write_intent: writes the
     ledger to disk before a call is sent, where a cap must hold across a kill. `close` it in the
     end.
     """
@@ -147,7 +147,7 @@ class Dispatcher:
         concurrency: int,
         *,
         on_budget: Callable[[], None],
-        intent: Callable[[Ledger], Awaitable[None]] | None = None,
+        write_intent: Callable[[Ledger], Awaitable[None]] | None = None,
     ) -> None:
         self._model = model
         self._budget = budget
@@ -157,7 +157,7 @@ class Dispatcher:
         self._lanes: dict[str, _Lane] = {}
         self._retry_budget = RetryBudget()
         self._on_budget = on_budget
-        self._intent = intent
+        self._write_intent = write_intent
         self._stop: asyncio.Event = asyncio.Event()
         self._rejected = 0
         self._queue = FairnessQueue(lambda: self._concurrency.waiting)
@@ -328,7 +328,7 @@ class Dispatcher:
             reserved = self._budget.reserve(call)
         try:
             if reserved is not None and not self._stop.is_set():
-                await self._write_intent()
+                await self._save_intent()
             if self._stop.is_set():
                 raise Stopped
         except BaseException:
@@ -337,10 +337,10 @@ class Dispatcher:
             raise
         return reserved
 
-    async def _write_intent(self) -> None:
+    async def _save_intent(self) -> None:
         # A cap holds across a kill only when the disk knows of a call before the server does.
-        if self._intent is not None and self._budget.capped:
-            await self._intent(self._budget.snapshot())
+        if self._write_intent is not None and self._budget.capped:
+            await self._write_intent(self._budget.snapshot())
 
     async def _until_freed(self) -> None:
         """Wait a moment in which a call may end and give back what was reserved for it."""

@@ -103,7 +103,7 @@ class Engine:
             run.run_id,
             own_run_only=not settings.cache,
             save_ledger=save_ledger,
-            new=run.new_judges,
+            new_judges=run.new_judges,
             on_failure=self._abort,
         )
         dispatcher_class = BatchedDispatcher if settings.batched else Dispatcher
@@ -113,7 +113,7 @@ class Engine:
             settings.policy,
             settings.concurrency,
             on_budget=self._stop_at_a_cap,
-            intent=None if save_ledger is None else self._journal.intent,
+            write_intent=None if save_ledger is None else self._journal.write_intent,
         )
         self.progress = Progress(
             run.rows,

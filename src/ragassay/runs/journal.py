@@ -1,10 +1,10 @@
 """The journal of a run: judgments get to disk before they are used, many in one commit.
 
 The store is synchronous and one writer at a time does it good; the engine is asynchronous. A
-`Journal` is the door between them: coroutines hand over what must be durable and wait; a thread
-takes everything that has gathered, commits it once, and wakes all of them. An fsync is thus shared
-by as many judgments as arrived during the last one. Rows follow from judgments, so a row that a
-kill takes along is made again for nothing: rows are written in blocks.
+`Journal` stands between them: coroutines submit what must be durable and wait; a thread takes
+everything that was submitted meanwhile, commits it once, and wakes all of them. An fsync is thus
+shared by as many judgments as arrived during the last one. Rows follow from judgments, so a row
+that is lost in a kill is made again without a call: rows are written in blocks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple, Protocol
+from enum import Enum, auto
+from typing import Any, NamedTuple, Protocol
 
 from ragassay.core import (
     BadRow,
@@ -43,9 +44,24 @@ MOST_SIZE = 1 << 23
 LINGER = 0.02
 """Seconds in which further judgments may join a commit."""
 
-Kind = Literal["put", "row", "intent", "get", "own"]
-ORDER: tuple[Kind, ...] = ("put", "row", "intent", "get", "own")
-"""The order in which the writer serves what has gathered: lookups see what was written before."""
+
+class _JobKind(Enum):
+    """What the writer can be asked to do, in the order in which it does what was submitted since
+    the last time: a lookup sees all that was submitted before it.
+    """
+
+    STORE_JUDGMENTS = auto()
+    STORE_ANSWERED_ROW = auto()
+    STORE_LEDGER = auto()
+    LOOK_UP = auto()
+    LOOK_UP_OWN = auto()
+    """Among the judgments of this run only."""
+
+
+_MAY_LINGER = (_JobKind.STORE_JUDGMENTS, _JobKind.STORE_ANSWERED_ROW)
+"""Kinds that come in bursts. Before a ledger is stored a call cannot be sent, and before a lookup
+nobody knows whether to ask: these are not kept waiting for others.
+"""
 
 
 class JournalStore(Protocol):
@@ -65,13 +81,17 @@ class JournalStore(Protocol):
 class _Job(NamedTuple):
     """Something that the writer is to do, for whoever waits for the future."""
 
-    kind: Kind
+    kind: _JobKind
     value: Any
     future: asyncio.Future[Any]
 
 
-_Done = tuple[asyncio.Future[Any], Any, BaseException | None]
-"""(whom to wake, the result, the error)"""
+class _Result(NamedTuple):
+    """What came of a job: a value or an error for whoever waits for the future."""
+
+    future: asyncio.Future[Any]
+    value: Any = None
+    error: BaseException | None = None
 
 
 class _RowBlock:
@@ -103,10 +123,11 @@ class Journal:
     """Asynchronous, group-committing front of a store for one run.
 
     Every method returns when the work is durable (or read), and raises what the store raised.
-    `own_run_only`: look up only this run's judgments (the cache of other runs is off, resuming
-    still re-buys nothing). new: judge fingerprints of which nothing was known when the run began:
-    only what this run has put itself is looked up of them. on_failure: called in the event loop as
-    soon as the store fails, before anybody comes for the work that is lost.
+    own_run_only: look up only this run's judgments, where those of other runs are not to be used;
+    a resume still pays for nothing twice. new_judges: fingerprints under which the store had no
+    judgment when the run began: of these, only what this run has stored itself is looked up.
+    on_failure: called in the event loop as soon as the store fails, which may be long before
+    whoever submitted the rows comes with the next ones.
     """
 
     def __init__(
@@ -116,7 +137,7 @@ class Journal:
         *,
         own_run_only: bool = False,
         save_ledger: Callable[[Ledger], None] | None = None,
-        new: Collection[str] = (),
+        new_judges: Collection[str] = (),
         on_failure: Callable[[RagAssayError], None] | None = None,
     ) -> None:
         self._store = store
@@ -124,9 +145,10 @@ class Journal:
         self._own_run_only = own_run_only
         self._save_ledger = save_ledger
         self._on_failure = on_failure
-        self._new = frozenset(new)
-        self._put_keys = BloomFilter()
-        self._last = 0  # number of the last judgment in the store, while this run alone writes any
+        self._new_judges = frozenset(new_judges)
+        self._own_keys = BloomFilter()
+        # The number that the last judgment in the store has, as long as this run alone writes any.
+        self._last_number = 0
         self._jobs: list[_Job] = []
         self._lock = threading.Condition()
         self._block = _RowBlock()
@@ -136,8 +158,8 @@ class Journal:
         self._thread = threading.Thread(target=self._work, name="ragassay-journal", daemon=True)
 
     async def __aenter__(self) -> Journal:
-        if self._new and not self._own_run_only:
-            self._last = self._store.last_judgment()
+        if self._new_judges and not self._own_run_only:
+            self._last_number = self._store.last_judgment()
         self._loop = asyncio.get_running_loop()
         self._thread.start()
         return self
@@ -154,36 +176,40 @@ class Journal:
         """Make the judgments durable."""
         if judgments:
             for judgment in judgments:
-                self._put_keys.add(judgment.key)
-            await self._submit("put", judgments)
+                self._own_keys.add(judgment.key)
+            await self._submit(_JobKind.STORE_JUDGMENTS, judgments)
 
-    async def intent(self, ledger: Ledger) -> None:
-        """Make durable, before a call is sent, a ledger that already counts it; the newest of those
-        that wait is written.
+    async def write_intent(self, ledger: Ledger) -> None:
+        """Make durable, before a call is sent, a ledger that already counts the call; the newest of
+        those that wait is written.
         """
-        await self._submit("intent", ledger)
+        await self._submit(_JobKind.STORE_LEDGER, ledger)
 
     async def lookup(self, addresses: Sequence[JudgmentAddress]) -> dict[JudgmentAddress, Judgment]:
         """The judgments that the store holds already, by address."""
-        maybe = [address for address in addresses if self._may_be_stored(address)]
-        if not maybe:
+        candidates = [address for address in addresses if self._may_be_stored(address)]
+        if not candidates:
             return {}
-        judgments: dict[JudgmentAddress, Judgment] = await self._submit("get", maybe)
+        judgments: dict[JudgmentAddress, Judgment] = await self._submit(
+            _JobKind.LOOK_UP, candidates
+        )
         return judgments
 
     def _may_be_stored(self, address: JudgmentAddress) -> bool:
         fingerprint, key = address
-        return fingerprint not in self._new or key in self._put_keys
+        return fingerprint not in self._new_judges or key in self._own_keys
 
-    async def bought(self, addresses: Sequence[JudgmentAddress]) -> frozenset[JudgmentAddress]:
-        """Those of these Judgments that this run itself has bought, in an earlier part of it."""
-        return frozenset(await self._submit("own", addresses))
+    async def stored_by_this_run(
+        self, addresses: Sequence[JudgmentAddress]
+    ) -> frozenset[JudgmentAddress]:
+        """The addresses whose Judgments an earlier part of this run has stored, and paid for."""
+        return frozenset(await self._submit(_JobKind.LOOK_UP_OWN, addresses))
 
     async def put_rows(self, results: Sequence[RowResult]) -> None:
-        """Hand over rows; they are written with their block, at the latest when the journal is
+        """Submit rows; they are written with their block, at the latest when the journal is
         closed.
 
-        Waits only when the writer is behind. Raises what went wrong with an earlier block.
+        Waits only when the writer is far behind. Raises what went wrong with an earlier block.
         """
         if self._row_error is not None:
             raise self._row_error
@@ -196,9 +222,9 @@ class Journal:
 
     async def put_answered(self, result: RowResult) -> None:
         """Make durable a row that is not done yet, with what the application answered."""
-        await self._submit("row", result)
+        await self._submit(_JobKind.STORE_ANSWERED_ROW, result)
 
-    def _submit(self, kind: Kind, value: object) -> asyncio.Future[Any]:
+    def _submit(self, kind: _JobKind, value: object) -> asyncio.Future[Any]:
         assert self._loop is not None, "the journal is used outside its context"
         future: asyncio.Future[Any] = self._loop.create_future()
         with self._lock:
@@ -209,15 +235,16 @@ class Journal:
     # -- in the writer's thread
 
     def _work(self) -> None:
-        written = time.monotonic()
+        rows_written_at = time.monotonic()
         while True:
             closed = self._wait_for_work()
-            jobs, block = self._take_work(closed, written)
+            jobs, block = self._take_work(closed, rows_written_at)
             if not self._wake(self._do(jobs)):
                 return
             if block is not None:
-                written = time.monotonic()
+                rows_written_at = time.monotonic()
                 self._write_rows(block)
+            # Not right after the last jobs: others may have been submitted while they were done.
             if closed and not jobs:
                 return
 
@@ -227,40 +254,44 @@ class Journal:
             while not (self._jobs or self._closed or self._block.full):
                 if not self._lock.wait(BLOCK_SECONDS) and self._block.rows:
                     break
-            urgent = any(job.kind not in ("put", "row") for job in self._jobs)
+            urgent = any(job.kind not in _MAY_LINGER for job in self._jobs)
             closed = self._closed
         if not urgent and not closed:
             time.sleep(LINGER)  # answers come in bursts: a moment's patience saves commits
         return closed
 
-    def _take_work(self, closed: bool, written: float) -> tuple[list[_Job], _RowBlock | None]:
-        """What has gathered, and the rows where they are to be written now. written: when rows
-        last were.
+    def _take_work(
+        self, closed: bool, rows_written_at: float
+    ) -> tuple[list[_Job], _RowBlock | None]:
+        """All jobs that were submitted, and the rows where they are to be written now.
+        rows_written_at: when rows were last written.
         """
         with self._lock:
             jobs, self._jobs = self._jobs, []
-            due = closed or self._block.full or time.monotonic() - written >= BLOCK_SECONDS
+            waited = time.monotonic() - rows_written_at
+            due = closed or self._block.full or waited >= BLOCK_SECONDS
             if not due or not self._block.rows:
                 return jobs, None
             block, self._block = self._block, _RowBlock()
             return jobs, block
 
-    def _do(self, jobs: Sequence[_Job]) -> list[_Done]:
-        done: list[_Done] = []
-        for kind in ORDER:
-            of_kind = [job for job in jobs if job.kind == kind]
+    def _do(self, jobs: Sequence[_Job]) -> list[_Result]:
+        results: list[_Result] = []
+        for kind in _JobKind:
+            of_kind = [job for job in jobs if job.kind is kind]
             if of_kind:
-                done += self._serve(kind, of_kind)
-        return done
+                results += self._serve(kind, of_kind)
+        return results
 
-    def _wake(self, done: list[_Done]) -> bool:
+    def _wake(self, results: list[_Result]) -> bool:
         """Wake whoever waits; False where the event loop is closed: then nobody waits any more, and
         what had to be durable is.
         """
-        if done:
+        if results:
             assert self._loop is not None
             try:
-                self._loop.call_soon_threadsafe(_settle, done)
+                # One call for all: each wakes the loop through a system call.
+                self._loop.call_soon_threadsafe(_settle, results)
             except RuntimeError:
                 return False
         return True
@@ -287,68 +318,74 @@ class Journal:
 
     def _look_for_others(self) -> None:
         """Where another run has put judgments since, nothing is new to this one for sure."""
-        if self._new and not self._own_run_only:
+        # Looked for as often as rows are written. What another run stores in between is asked
+        # again by this one: that costs a call, and no result depends on it.
+        if self._new_judges and not self._own_run_only:
             try:
-                if self._store.last_judgment() != self._last:
-                    self._new = frozenset()
+                if self._store.last_judgment() != self._last_number:
+                    self._new_judges = frozenset()
             except RagAssayError:
-                self._new = frozenset()
+                self._new_judges = frozenset()
 
-    def _serve(self, kind: Kind, jobs: Sequence[_Job]) -> list[_Done]:
+    def _serve(self, kind: _JobKind, jobs: Sequence[_Job]) -> list[_Result]:
         """Do jobs of one kind together."""
         try:
-            if kind == "put":
+            if kind is _JobKind.STORE_JUDGMENTS:
                 self._put(jobs)
-            elif kind == "row":
+            elif kind is _JobKind.STORE_ANSWERED_ROW:
                 claim_memory(max(text_size(job.value.sample) for job in jobs))
                 self._store.put_rows(self._run_id, [job.value for job in jobs])
-            elif kind == "intent":
+            elif kind is _JobKind.STORE_LEDGER:
                 if self._save_ledger is not None:
-                    self._save_ledger(jobs[-1].value)
+                    self._save_ledger(jobs[-1].value)  # it counts the calls of all before it
             else:
-                return self._get(jobs, own_only=self._own_run_only or kind == "own")
+                own_only = self._own_run_only or kind is _JobKind.LOOK_UP_OWN
+                return self._get(jobs, own_only=own_only)
         except ValueError as error:  # a number that cannot be stored
             return self._serve_apart(kind, jobs, error)
-        except BaseException as error:  # handed to everyone who waits for it
+        except BaseException as error:  # raised in everyone who waits for it
             self._report_failure(error)
-            return [(job.future, None, error) for job in jobs]
-        return [(job.future, None, None) for job in jobs]
+            return [_Result(job.future, error=error) for job in jobs]
+        return [_Result(job.future) for job in jobs]
 
     def _put(self, jobs: Sequence[_Job]) -> None:
         judgments: list[Judgment] = []
         for job in jobs:
             judgments += job.value
         self._store.put_judgments(self._run_id, judgments)
-        self._last += len(judgments)
+        self._last_number += len(judgments)
 
-    def _get(self, jobs: Sequence[_Job], *, own_only: bool) -> list[_Done]:
+    def _get(self, jobs: Sequence[_Job], *, own_only: bool) -> list[_Result]:
         addresses: dict[JudgmentAddress, None] = {}  # each once, in order
         for job in jobs:
             addresses.update(dict.fromkeys(job.value))
         stored = self._store.get_judgments(
             list(addresses), run_id=self._run_id if own_only else None
         )
-        done: list[_Done] = []
+        results: list[_Result] = []
         for job in jobs:
-            done.append((job.future, {p: stored[p] for p in job.value if p in stored}, None))
-        return done
+            value = {address: stored[address] for address in job.value if address in stored}
+            results.append(_Result(job.future, value))
+        return results
 
-    def _serve_apart(self, kind: Kind, jobs: Sequence[_Job], error: ValueError) -> list[_Done]:
+    def _serve_apart(
+        self, kind: _JobKind, jobs: Sequence[_Job], error: ValueError
+    ) -> list[_Result]:
         """Nothing of the commit was made, and one job is to blame: each is done by itself."""
         if len(jobs) == 1:
-            return [(jobs[0].future, None, error)]
-        done: list[_Done] = []
+            return [_Result(jobs[0].future, error=error)]
+        results: list[_Result] = []
         for job in jobs:
-            done += self._serve(kind, [job])
-        return done
+            results += self._serve(kind, [job])
+        return results
 
 
 class BloomFilter:
-    """Which keys may have been put. Says yes of every one that was, and of one in a hundred others,
-    by ten million keys.
+    """Which keys may have been added. It says yes of every key that was; with ten million keys in
+    it, it also says so of one in a hundred others.
 
-    A Bloom filter of 16 MB (in pages that are touched as it fills): the keys themselves would take
-    a gigabyte.
+    It takes 16 MB of memory (in pages that are touched as it fills), where a set of ten million
+    keys would take a gigabyte.
     """
 
     _BITS = 27
@@ -358,6 +395,8 @@ class BloomFilter:
         self._bits = mmap.mmap(-1, 1 << (self._BITS - 3))
 
     def _places(self, key: str) -> tuple[int, ...]:
+        # The key of a Request is a hash of 128 bits in hex, of which three places of 27 bits can be
+        # cut. Any other text is hashed first.
         number = hash(key) & (1 << 62) - 1 if len(key) != 32 else int(key, 16)
         return tuple(number >> shift & (1 << self._BITS) - 1 for shift in (0, 27, 54))
 
@@ -378,9 +417,9 @@ def text_size(row: Sample | BadRow | None) -> int:
     return contexts + len(row.question or "") + len(row.response or "") + len(row.reference or "")
 
 
-def _settle(done: list[_Done]) -> None:
-    for future, value, error in done:
-        if future.done():
+def _settle(results: list[_Result]) -> None:
+    for future, value, error in results:
+        if future.done():  # cancelled: whoever waited has given up
             continue
         if error is None:
             future.set_result(value)

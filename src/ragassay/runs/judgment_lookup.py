@@ -114,16 +114,16 @@ class JudgmentLookup:
     async def _reuse(self, stored: dict[JudgmentAddress, Judgment]) -> None:
         # What the run had bought before it was stopped is in its ledger already, and saves it
         # nothing.
-        bought = frozenset[JudgmentAddress]()
+        own = frozenset[JudgmentAddress]()
         if self._resumed and stored:
-            bought = await self._journal.bought(list(stored))
+            own = await self._journal.stored_by_this_run(list(stored))
         for address, judgment in stored.items():
             # What was paid before is not paid again: a Judgment from the cache costs this run
             # nothing.
-            if address not in bought:
+            if address not in own:
                 self._budget.save(judgment.spend)
             self._pending.settle(address, replace(judgment, spend=Spend()))
-        self._count_cached(len(stored) - len(bought))
+        self._count_cached(len(stored) - len(own))
 
     def _fail(self, addresses: dict[JudgmentAddress, Request], error: BaseException) -> None:
         for address in addresses:
