@@ -22,7 +22,7 @@ def test_it_opens_at_the_threshold_and_not_before() -> None:
         breaker.failed(100.0 + n, 10.0, DOWN)
     assert breaker.pause(103.0) == 0.0
     breaker.failed(103.0, 10.0, DOWN)
-    assert breaker.since == 103.0
+    assert breaker.open_since == 103.0
     assert breaker.pause(104.0) == 9.0
 
 
@@ -31,7 +31,7 @@ def test_an_answer_in_between_starts_the_count_anew() -> None:
     for n in range(50):
         breaker.failed(n, 10.0, DOWN)
         breaker.answered(n)
-    assert breaker.since is None
+    assert breaker.open_since is None
 
 
 def test_answers_to_calls_that_were_sent_before_the_failures_began_prove_nothing() -> None:
@@ -39,15 +39,17 @@ def test_answers_to_calls_that_were_sent_before_the_failures_began_prove_nothing
     breaker.failed(100.0, 10.0, DOWN)
     breaker.answered(99.0)
     breaker.failed(101.0, 10.0, DOWN)
-    assert breaker.since == 101.0
+    assert breaker.open_since == 101.0
     breaker.answered(99.5)
-    assert breaker.since == 101.0
+    assert breaker.open_since == 101.0
 
 
 def test_while_it_is_open_one_call_in_ten_seconds_looks() -> None:
     breaker = failing()
     looks = [
-        t for t in range(104, 205) if breaker.pause(float(t)) == 0.0 and breaker.since is not None
+        t
+        for t in range(104, 205)
+        if breaker.pause(float(t)) == 0.0 and breaker.open_since is not None
     ]
     assert looks == [113, 123, 133, 143, 153, 163, 173, 183, 193, 203]
 

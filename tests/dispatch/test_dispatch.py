@@ -19,7 +19,7 @@ from ragassay.core import (
     Spend,
 )
 from ragassay.dispatch import CallPolicy, LocalBudget
-from ragassay.dispatch.dispatcher import HOPELESS, Dispatcher, Stopped
+from ragassay.dispatch.dispatcher import MOST_REJECTIONS, Dispatcher, Stopped
 
 CALL = ChatCall((Message("user", "x"),), max_tokens=10)
 FAST = CallPolicy(timeout=0.2, attempts=3, patience=5, backoff=0.001)
@@ -192,7 +192,7 @@ def test_a_server_that_rejects_everything_ends_the_run_after_a_few_calls() -> No
     with pytest.raises(ProviderError) as caught:
         run(model, calls=50, concurrency=2)
     assert caught.value.code == "E0408"
-    assert len(model.times) <= HOPELESS + 2
+    assert len(model.times) <= MOST_REJECTIONS + 2
 
 
 def test_a_call_that_was_not_sent_because_its_log_could_not_be_written_costs_nothing() -> None:
@@ -277,7 +277,7 @@ def test_that_a_provider_which_is_down_is_still_down_narrows_no_window() -> None
         dispatcher = Dispatcher(
             model,
             LocalBudget(model.price),
-            CallPolicy(probe=0.01, backoff=0.001, outage=1.2),
+            CallPolicy(probe_interval=0.01, backoff=0.001, outage_limit=1.2),
             8,
             on_budget=lambda: None,
         )

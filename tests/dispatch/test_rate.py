@@ -47,8 +47,8 @@ def simulate(
             then, fine = pending.pop(0)
             now = max(now, then)
             state.accept(then) if fine else state.refuse(then, pause)
-        if now < state.blocked:
-            now = state.blocked
+        if now < state.blocked_until:
+            now = state.blocked_until
             continue
         bucket = min(burst, bucket + (now - filled) * limit)
         filled = now
@@ -71,8 +71,8 @@ def state(rate, accepted_before, accepted_now):
     """A key in full use, in the second that began at 10."""
     return _State(
         rate=rate,
-        second=10.0,
-        began=1.0,
+        second_began=10.0,
+        flow_began=1.0,
         before_accepted=accepted_before,
         now_accepted=accepted_now,
     )
@@ -100,7 +100,7 @@ def test_where_many_calls_show_how_few_are_accepted_the_rate_falls_to_that_at_on
 
 
 def test_right_after_a_pause_nothing_is_known_of_what_is_accepted() -> None:
-    early = _State(rate=100.0, second=10.0, began=10.0, now_accepted=1.0)
+    early = _State(rate=100.0, second_began=10.0, flow_began=10.0, now_accepted=1.0)
     early.refuse(10.1, 0.0)
     assert early.rate == BLIND * 100
 
@@ -171,12 +171,14 @@ def test_a_limit_is_not_taken_for_refusals_without_a_reason_whatever_its_bucket_
 
 
 def test_few_refusals_lower_the_rate_only_down_to_a_share_of_where_they_were_as_few() -> None:
-    calm = _State(rate=100.0, asked=400.0, turned=3.0, refused=1.0, second=9.0, began=1.0)
+    calm = _State(
+        rate=100.0, calls=400.0, refusals=3.0, refused_at=1.0, second_began=9.0, flow_began=1.0
+    )
     seen = []
     for event in range(10):
-        calm.before_accepted, calm.now_accepted, calm.second = 0.0, 200.0, 10.0 + 2 * event
-        calm.began = 1.0
-        calm.asked, calm.turned = 400.0, 3.0
+        calm.before_accepted, calm.now_accepted, calm.second_began = 0.0, 200.0, 10.0 + 2 * event
+        calm.flow_began = 1.0
+        calm.calls, calm.refusals = 400.0, 3.0
         calm.refuse(11.0 + 2 * event, 0.0)
         seen.append(round(calm.rate, 2))
     assert seen[:5] == [95.0, 90.25, 85.74, 81.45, 77.38]
@@ -184,7 +186,7 @@ def test_few_refusals_lower_the_rate_only_down_to_a_share_of_where_they_were_as_
     asked_to_wait = replace(calm)
     asked_to_wait.refuse(40.0, 1.0)
     assert asked_to_wait.rate < 77.0, "a provider that says when to come back means the rate"
-    calm.asked, calm.turned = 400.0, 40.0
+    calm.calls, calm.refusals = 400.0, 40.0
     calm.refuse(40.0, 0.0)
     assert calm.rate < 77.0, "many are due to the rate"
 
@@ -226,7 +228,7 @@ def test_processes_of_one_key_share_its_rate_and_take_turns(own_folder) -> None:
     limiter.refused(0.0)
     assert limiter._shared is not None
     with limiter._shared.locked() as shared:
-        shared.rate, shared.next, shared.refused = 40.0, 0.0, time.monotonic()
+        shared.rate, shared.next_place, shared.refused_at = 40.0, 0.0, time.monotonic()
     each = [
         subprocess.Popen([sys.executable, "-c", CLAIMS], stdout=subprocess.PIPE, text=True)
         for _ in range(2)
@@ -259,7 +261,7 @@ def test_a_file_that_a_kill_left_behind_tells_nothing_after_a_minute(own_folder)
     limiter.refused(500.0)
     assert limiter._shared is not None
     with limiter._shared.locked() as state:
-        state.blocked = time.monotonic() + 500
+        state.blocked_until = time.monotonic() + 500
     now = time.monotonic
     later = SimpleNamespace(monotonic=lambda: now() + module.STALE + 1)
     try:

@@ -57,7 +57,9 @@ def test_a_limit_of_a_provider_that_does_not_say_when_to_come_back_is_used_in_fu
 
 def test_a_provider_that_was_never_up_ends_the_run_and_says_what_it_answers() -> None:
     with LLMServer(down="503") as server:
-        policy = CallPolicy(timeout=2, probe=1.0, first=1.5, backoff=0.01, attempts=50)
+        policy = CallPolicy(
+            timeout=2, probe_interval=1.0, first_answer_limit=1.5, backoff=0.01, attempts=50
+        )
         model = connect("openai:mock", base_url=server.url)
 
         async def main():

@@ -228,7 +228,7 @@ def _outage_share(count: int) -> float:
                 _drive(
                     server.url,
                     [f"outage {n}" for n in range(count)],
-                    CallPolicy(timeout=5, probe=1.0),
+                    CallPolicy(timeout=5, probe_interval=1.0),
                     16,
                 )
             )
@@ -451,7 +451,7 @@ async def _outage(
     opened: list[Dispatcher],
 ) -> dict[str, float]:
     prompts = [f"down {n}" for n in range(in_flight * 60)]
-    policy = CallPolicy(timeout=5, probe=probe)
+    policy = CallPolicy(timeout=5, probe_interval=probe)
     task = asyncio.create_task(_drive(server.url, prompts, policy, in_flight, opened.append))
     await asyncio.sleep(0.5)
     usual = server.calls

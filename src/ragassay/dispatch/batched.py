@@ -18,8 +18,8 @@ from ragassay.models import NOT_SENT
 ROWS_AT_ONCE = 5000
 """Rows whose calls may wait together. More make fewer and larger batches, and cost memory."""
 
-TRIES = 3
-"""Of one call: each may take a day."""
+ATTEMPTS = 3
+"""How often one call is tried: each attempt may take a day."""
 
 
 class BatchedDispatcher(Dispatcher):
@@ -28,13 +28,13 @@ class BatchedDispatcher(Dispatcher):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._freed = asyncio.Event()
-        self.traffic.elsewhere = lambda: str(getattr(self._model, "status", ""))
+        self.traffic.provider_status = lambda: str(getattr(self._model, "status", ""))
 
     async def call(self, call: Call) -> Reply:
         """The reply, or CallFailed when all attempts failed. Raises as a Dispatcher's."""
         if not isinstance(call, ChatCall):
             return await self._call_locally(call)
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, ATTEMPTS + 1):
             if self._stop.is_set():
                 raise Stopped
             reserved = await self._reserve(call)
@@ -47,8 +47,8 @@ class BatchedDispatcher(Dispatcher):
             error = outcome
             if error.kind == "batch":
                 self._give_up(run_errors.batch_refused(self._model.uri, error))
-            self._raise_if_hopeless(error)
-            if not error.retryable or attempt == TRIES:
+            self._raise_if_set_up_is_wrong(error)
+            if not error.retryable or attempt == ATTEMPTS:
                 break
             self.traffic.retries += 1
             self._budget.retries += 1
@@ -66,6 +66,7 @@ class BatchedDispatcher(Dispatcher):
             self._budget.settle(call, reserved, None, maybe_billed=error.maybe_billed)
             return error
         except BaseException as stopped:
+            # The model cancels a call that it has not put into a batch yet with this mark.
             if stopped.args == (NOT_SENT,):
                 self._budget.release(call, reserved)
             else:

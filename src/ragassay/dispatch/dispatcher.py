@@ -45,13 +45,13 @@ from ragassay.dispatch.throttle import (
 )
 from ragassay.models import Model
 
-HOPELESS = 8
+MOST_REJECTIONS = 8
 """Calls that a server may reject as malformed, with none answered, before the set-up is to blame
 and not the row.
 """
 
-LONG = 2.0
-"""Seconds of a wait from which on it is said when it ends."""
+LONG_WAIT = 2.0
+"""Seconds from which a wait is shown with the time of day at which it ends."""
 
 LEAST_FAILURES = 8
 """Failures in a row before a provider counts as down, however few calls are in flight."""
@@ -66,28 +66,42 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CallPolicy:
-    """How hard to try. timeout: seconds one attempt may take; attempts: most tries of one call;
-    patience: most seconds to wait for a server that says when to come back; backoff: first pause,
-    doubled each time. probe: seconds between two looks at a provider that is down; outage: seconds
-    after which a run gives it up; first: the same for one that has never answered, at which it
-    looks five times as often.
-    """
+    """How hard to try a call. All but `attempts` are seconds."""
 
     timeout: float = 120.0
+    """What one attempt may take."""
+
     attempts: int = 5
+    """How often one call is tried at most. Refusals for the rate and failures while the provider is
+    down do not count: they say nothing about the call.
+    """
+
     patience: float = 900.0
+    """The longest wait for a server that has its limits: one that names the time to come back, and
+    one that refuses every call without a word.
+    """
+
     backoff: float = 0.5
-    probe: float = 10.0
-    outage: float = 3600.0
-    first: float = 30.0
+    """The first pause after a failure; it doubles with each further one."""
+
+    probe_interval: float = 10.0
+    """Between two calls that look whether a provider which is down is back. A fifth of it where the
+    provider has never answered: that is mostly a mistake in the set-up, or a server still starting.
+    """
+
+    outage_limit: float = 3600.0
+    """After so long the run gives up a provider that is down."""
+
+    first_answer_limit: float = 30.0
+    """The same where the provider has never answered."""
 
 
 @dataclass(slots=True)
 class Traffic:
     """Counters that the progress display reads. limit: calls allowed at once now, of `ceiling`;
-    down: since when, in the event loop's seconds, the provider has been down, None while it is not;
-    waits: how many calls wait for what; elsewhere: what is waited for at the provider, in the
-    model's words.
+    down: since when, in the event loop's seconds, the provider has been down, None while it is up;
+    waits: how many calls wait, by the reason; provider_status: what is waited for at the provider,
+    in the model's words.
     """
 
     sent: int = 0
@@ -99,36 +113,36 @@ class Traffic:
     ceiling: int = 0
     down: float | None = None
     waits: Counter[str] = field(default_factory=Counter)
-    elsewhere: Callable[[], str] = str
+    provider_status: Callable[[], str] = str
 
     @property
     def waiting(self) -> str:
         """What most of the waiting calls wait for, "" when none waits but for its answer."""
-        return self.elsewhere() or max(self.waits, key=self.waits.__getitem__, default="")
+        return self.provider_status() or max(self.waits, key=self.waits.__getitem__, default="")
 
 
 @dataclass(slots=True)
 class _Lane:
     """What belongs to one provider and key. answered_at: when a call was last answered; refused:
-    the calls that a limit refused since then.
+    the calls that a limit has refused since then.
     """
 
     limiter: RateLimiter
     breaker: Breaker
     answered_at: float = 0.0
-    claiming: asyncio.Lock = field(default_factory=asyncio.Lock)
+    claim_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     refused: set[_History] = field(default_factory=set)
 
 
 @dataclass(slots=True, eq=False)
 class _History:
-    """The attempts of one call. begun: the event loop's seconds; waited: seconds of pauses that are
-    due to this call's own failures; refusals: by a limit.
+    """The attempts of one call. began_at: the event loop's seconds; seconds_waited: pauses that are
+    due to this call's own failures and refusals; refusals: by a limit of the server.
     """
 
-    begun: float
-    waited: float = 0.0
-    sent: int = 0
+    began_at: float
+    seconds_waited: float = 0.0
+    attempts: int = 0
     failures: int = 0
     refusals: int = 0
 
@@ -165,7 +179,7 @@ class Dispatcher:
         self.traffic = Traffic(limit=limit, ceiling=limit)
 
     def stop(self) -> None:
-        """Make no new call; calls in flight go on, and what they bring is handed over at once."""
+        """Make no new call; calls in flight go on, and their replies are returned at once."""
         self._stop.set()
         self._queue.end()
 
@@ -189,32 +203,34 @@ class Dispatcher:
         if not isinstance(call, ChatCall):
             return await self._call_locally(call)
         lane = self._lane(call)
+        self._retry_budget.add_call()
         history = _History(asyncio.get_running_loop().time())
         error: CallError | None = None
         while error is None:
             await self._concurrency.enter()
             try:
-                history.waited += await self._wait_until_allowed(lane)
+                history.seconds_waited += await self._wait_until_allowed(lane)
                 reserved = await self._reserve(call)
                 if reserved is None:
                     self._on_budget()
                     return CallFailed("over_budget", self._budget.stop_reason())
-                history.sent += 1
+                history.attempts += 1
                 self._queue.moving()
                 outcome = await self._attempt(call, reserved, lane)
                 self._queue.moving()
             finally:
+                # A call that waits to be tried again leaves its place to another one.
                 self._concurrency.leave()
             if not isinstance(outcome, CallError):
                 # The next call goes out first: to read a reply takes longer than to send one.
                 await self._queue.turn()
                 return outcome
-            self._raise_if_hopeless(outcome)
+            self._raise_if_set_up_is_wrong(outcome)
             error = outcome
             if outcome.retryable:
                 error = await self._prepare_retry(outcome, lane, history)
         self._raise_if_unreachable(error)
-        tries = f" (tried {history.sent} times)" if history.sent > 1 else ""
+        tries = f" (tried {history.attempts} times)" if history.attempts > 1 else ""
         return CallFailed(error.kind, error.message + tries)
 
     async def _call_locally(self, call: Call) -> Reply:
@@ -232,9 +248,9 @@ class Dispatcher:
         key = self._model.lane(call)
         lane = self._lanes.get(key)
         if lane is None:
+            # As many in a row as there are calls in flight: a few bad rows are no outage.
             threshold = max(LEAST_FAILURES, self._concurrency.ceiling)
             lane = self._lanes[key] = _Lane(RateLimiter.of(key), Breaker(threshold))
-        self._retry_budget.add_call()
         return lane
 
     # -- one attempt
@@ -262,6 +278,7 @@ class Dispatcher:
             self._budget.release(call, reserved)
             raise
         except BaseException:
+            # Cancelled in flight: the server may have done the work all the same.
             self._budget.settle(call, reserved, None, maybe_billed=True)
             raise
         else:
@@ -302,29 +319,32 @@ class Dispatcher:
     def _note_failure(self, lane: _Lane, started: float, error: CallError) -> None:
         now = asyncio.get_running_loop().time()
         if error.kind == "rate_limit" or not error.retryable:
-            self._note_up(lane, started)
+            self._note_up(lane, started)  # a refusal, or a rejection, is an answer
         else:
-            every = self._policy.probe if self.traffic.answered else self._policy.probe / 5
-            was_down = lane.breaker.since is not None
-            lane.breaker.failed(now, every, error)
-            self.traffic.down = lane.breaker.since
+            interval = self._policy.probe_interval
+            if not self.traffic.answered:
+                interval /= 5
+            was_down = lane.breaker.open_since is not None
+            lane.breaker.failed(now, interval, error)
+            self.traffic.down = lane.breaker.open_since
             if not was_down:  # that a provider which is down is still down is no news
                 self._concurrency.observe(now, None)
         self.traffic.limit = int(self._concurrency.limit)
 
     def _note_up(self, lane: _Lane, started: float) -> None:
         lane.breaker.answered(started)
-        self.traffic.down = lane.breaker.since
+        self.traffic.down = lane.breaker.open_since
 
     async def _reserve(self, call: Call) -> Decimal | None:
-        """Room for a call, on disk before the call is sent where a cap must hold; None when a cap
-        does not allow it.
+        """Reserve a call's worst case, in US dollars; None when a cap does not allow the call.
+        Where there is a cap, the reservation is on disk before the call is sent.
 
         Raises Stopped, with nothing left reserved, when the run is stopping.
         """
         reserved = self._budget.reserve(call)
         while reserved is None and self._budget.waiting_helps and not self._stop.is_set():
-            await self._until_freed()  # worst cases are far from what calls cost: room comes back
+            # A reply costs a small part of its worst case, so that room comes back.
+            await self._until_freed()
             reserved = self._budget.reserve(call)
         try:
             if reserved is not None and not self._stop.is_set():
@@ -351,15 +371,16 @@ class Dispatcher:
     async def _prepare_retry(
         self, error: CallError, lane: _Lane, history: _History
     ) -> CallError | None:
-        """Wait as long as a call that failed must before it is tried again; None then, else the
-        failure it ends with.
+        """Wait as long as a call that failed has to, and return None: it is to be tried again. Else
+        the failure with which it ends.
         """
         limited = error.kind == "rate_limit"
-        asked = error.retry_after is not None
-        down = lane.breaker.since is not None and speaks_of_the_service(error)
+        server_named_time = error.retry_after is not None
+        down = lane.breaker.open_since is not None and speaks_of_the_service(error)
         pause = self._pause(error, history)
-        if asked and pause > self._policy.patience and not down:
-            # The run ends there, and a resume makes the call: it is not lost.
+        if server_named_time and pause > self._policy.patience and not down:
+            # Tried again, it finds the key blocked for too long, which ends the run: a resume makes
+            # the call. A failure here would lose it.
             lane.limiter.refused(pause)
             return None
         if limited:  # bounded by patience, not by attempts
@@ -374,25 +395,25 @@ class Dispatcher:
         self._budget.retries += 1
         if limited:
             self.traffic.rate_limited += 1
-            lane.limiter.refused(pause if asked else 0.0)
-        if down or (limited and asked):
-            return None  # the breaker or the rate limiter says to all when it is tried again
+            lane.limiter.refused(pause if server_named_time else 0.0)
+        if down or (limited and server_named_time):
+            return None  # the breaker or the rate limiter lets all calls wait, this one too
         await self._wait_before_retry(error, history, pause)
         return None
 
     def _end_of_patience(
         self, error: CallError, lane: _Lane, history: _History, pause: float, down: bool
     ) -> CallError | None:
-        """The failure of a call that would wait longer than a run waits; None where it goes on."""
+        """The failure of a call that would wait longer than a run waits; None where it does not."""
         patience = self._policy.patience
         now = asyncio.get_running_loop().time()
-        if history.refusals and now - max(history.begun, lane.answered_at) > patience:
-            # It is the provider, and not a row that it always refuses, where many calls wait and
-            # none gets through.
+        if history.refusals and now - max(history.began_at, lane.answered_at) > patience:
+            # One row that is always refused is that row's failure. Where many calls are refused and
+            # none gets through, it is the provider, and the run ends.
             if len(lane.refused) >= LEAST_FAILURES:
                 self._give_up(run_errors.all_refused(self._model.uri, patience, error))
             return _with(error, "nobody has got through for longer than a run waits")
-        if history.waited + pause > patience and not down:
+        if history.seconds_waited + pause > patience and not down:
             if error.retry_after is not None:  # others keep away as well, however long that is
                 lane.limiter.refused(pause)
             seconds = error.retry_after or pause
@@ -400,11 +421,10 @@ class Dispatcher:
         return None
 
     async def _wait_before_retry(self, error: CallError, history: _History, pause: float) -> None:
-        history.waited += pause
+        history.seconds_waited += pause
         await self._sleep(pause, _after(error))
         if error.kind == "rate_limit":
-            # How fast those come is learnt by the rate limiter; behind the retry budget they would
-            # only wait twice.
+            # The rate limiter holds these back already; the retry budget would do it twice.
             return
         history.failures += 1
         now = asyncio.get_running_loop().time
@@ -425,10 +445,11 @@ class Dispatcher:
         return float(self._policy.backoff * 2 ** (attempt - 1) * (0.75 + 0.5 * chance()))
 
     async def _wait_until_allowed(self, lane: _Lane) -> float:
-        """Wait until this call may be sent: the provider is up, the key is not blocked, it has its
-        place in the rate.
+        """Wait until this call may be sent: the provider is up, the key is not blocked, and the
+        call has its place in the rate.
 
-        Returns the seconds waited for a key that was blocked. Raises Stopped.
+        Returns the seconds waited for a blocked key, which count against the patience with this
+        call. Waits for the provider or for a place in the rate do not. Raises Stopped.
         """
         loop = asyncio.get_running_loop()
         blocked = 0.0
@@ -436,6 +457,7 @@ class Dispatcher:
             pause = lane.breaker.pause(loop.time())
             if pause:
                 self._raise_if_down_for_good(lane.breaker, loop.time())
+                # In short steps: another call may find meanwhile that the provider is back.
                 await self._sleep(min(pause, 1.0), "the provider is down")
                 continue
             pause = lane.limiter.blocked()
@@ -447,11 +469,13 @@ class Dispatcher:
                 blocked += pause
                 await self._sleep(pause, _until(pause))
                 continue
+            # While no rate is known, calls need not queue for the lock of _claim_place.
             if lane.limiter.rate is None and not lane.limiter.claim():
                 return blocked
-            is_probe = lane.breaker.since is not None  # a look at a provider that is down
+            is_probe = lane.breaker.open_since is not None
             await self._claim_place(lane)
-            if is_probe or lane.breaker.since is None:
+            # The provider may have gone down during that wait; then the breaker is asked again.
+            if is_probe or lane.breaker.open_since is None:
                 break
         if self._stop.is_set():
             raise Stopped
@@ -460,7 +484,7 @@ class Dispatcher:
     async def _claim_place(self, lane: _Lane) -> None:
         """Wait for a place in the rate, or until the key is blocked."""
         # One claim at a time, so that processes take turns and a new rate holds at once.
-        async with lane.claiming:
+        async with lane.claim_lock:
             while not self._stop.is_set():
                 pause = lane.limiter.claim()
                 if not pause:
@@ -470,7 +494,7 @@ class Dispatcher:
                     return
 
     async def _sleep(self, seconds: float, why: str) -> None:
-        """Wait, under a name, but not beyond a stop."""
+        """Wait so long, or until the run stops; the display shows `why`."""
         self.traffic.waits[why] += 1
         try:
             with suppress(TimeoutError):
@@ -489,20 +513,21 @@ class Dispatcher:
         raise error
 
     def _raise_if_down_for_good(self, breaker: Breaker, now: float) -> None:
-        most = self._policy.outage if self.traffic.answered else self._policy.first
-        if breaker.since is None or now - breaker.since < most:
+        policy = self._policy
+        limit = policy.outage_limit if self.traffic.answered else policy.first_answer_limit
+        if breaker.open_since is None or now - breaker.open_since < limit:
             return
-        if not self.traffic.answered and breaker.last is not None:
-            self._raise_if_unreachable(breaker.last)
-        seconds = now - breaker.since
-        self._give_up(run_errors.down_for_good(self._model.uri, seconds, breaker.last))
+        if not self.traffic.answered and breaker.last_failure is not None:
+            self._raise_if_unreachable(breaker.last_failure)
+        seconds = now - breaker.open_since
+        self._give_up(run_errors.down_for_good(self._model.uri, seconds, breaker.last_failure))
 
-    def _raise_if_hopeless(self, error: CallError) -> None:
+    def _raise_if_set_up_is_wrong(self, error: CallError) -> None:
         if error.fatal:
             self._give_up(run_errors.rejected_for_good(self._model.uri, error))
         if error.kind == "bad_request" and self.traffic.answered == 0:
             self._rejected += 1
-            if self._rejected >= HOPELESS:
+            if self._rejected >= MOST_REJECTIONS:
                 self._give_up(
                     run_errors.first_calls_rejected(self._model.uri, self._rejected, error)
                 )
@@ -523,10 +548,8 @@ def _after(error: CallError) -> str:
 
 
 def _until(seconds: float) -> str:
-    """The name of a wait for a key that is blocked, with the time of day where somebody may want
-    to know it.
-    """
-    if seconds < LONG:
+    """The name of a wait for a blocked key; a longer one names the time of day at which it ends."""
+    if seconds < LONG_WAIT:
         return "rate limit"
     moment = time.strftime("%H:%M:%S", time.localtime(time.time() + seconds))
     return f"rate limit, calls go out again at {moment}"

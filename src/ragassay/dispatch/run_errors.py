@@ -4,58 +4,59 @@ from __future__ import annotations
 
 from ragassay.core import CallError, ProviderError
 
+_REJECTIONS = {
+    "auth": (
+        "E0403",
+        "The server rejects the API key.",
+        "set the right key in the environment variable that holds it (OPENAI_API_KEY unless you"
+        " named another)",
+    ),
+    "no_model": (
+        "E0404",
+        "The server does not know the model.",
+        "begin a new run with a model that the server has and a --base-url whose path is right"
+        " (most end in /v1); or make the server serve this model",
+    ),
+    "quota": (
+        "E0408",
+        "The server rejects every call.",
+        "see what the server says above; a limit of the account has to be raised there",
+    ),
+}
+"""(code, message, fix) of a rejection that concerns the set-up, by the kind of the CallError."""
+
+_OTHER_REJECTION = (
+    "E0408",
+    "The server rejects every call.",
+    "see what the server says above, and check --base-url: it must serve chat completions",
+)
+
 
 def rejected_for_good(uri: str, error: CallError) -> ProviderError:
     """The server rejects every call, for a reason that concerns the set-up."""
-    if error.kind == "auth":
-        return ProviderError(
-            "E0403",
-            "The server rejects the API key.",
-            where=uri,
-            why=error.message,
-            fix=(
-                "set the right key in the environment variable that holds it (OPENAI_API_KEY"
-                " unless you named another)"
-            ),
-        )
-    if error.kind == "no_model":
-        return ProviderError(
-            "E0404",
-            "The server does not know the model.",
-            where=uri,
-            why=error.message,
-            fix=(
-                "begin a new run with a model that the server has and a --base-url whose path"
-                " is right (most end in /v1); or make the server serve this model"
-            ),
-        )
-    fix = "see what the server says above, and check --base-url: it must serve chat completions"
-    if error.kind == "quota":
-        fix = "see what the server says above; a limit of the account has to be raised there"
-    return ProviderError(
-        "E0408", "The server rejects every call.", where=uri, why=error.message, fix=fix
-    )
+    code, message, fix = _REJECTIONS.get(error.kind, _OTHER_REJECTION)
+    return _from_call(code, message, uri, error, fix)
 
 
 def first_calls_rejected(uri: str, count: int, error: CallError) -> ProviderError:
     """The first calls were rejected as malformed, and none was answered."""
-    return ProviderError(
+    return _from_call(
         "E0408",
         f"The server rejected the first {count} calls and answered none.",
-        where=uri,
-        why=error.message,
-        fix="check --base-url and the model: it must serve chat completions",
+        uri,
+        error,
+        "check --base-url and the model: it must serve chat completions",
     )
 
 
 def unreachable(uri: str, error: CallError) -> ProviderError:
     """No call has ever reached the server."""
-    return ProviderError(
+    return _from_call(
         "E0405",
         "The server cannot be reached.",
-        where=uri,
-        why=error.message,
-        fix="check that it runs and that --base-url is right (another address needs a new run)",
+        uri,
+        error,
+        "check that it runs and that --base-url is right (another address needs a new run)",
     )
 
 
@@ -72,12 +73,12 @@ def asked_to_wait_too_long(uri: str, pause: float, patience: float) -> ProviderE
 
 def all_refused(uri: str, patience: float, error: CallError) -> ProviderError:
     """A limit of the server has refused all calls for as long as a run waits (seconds)."""
-    return ProviderError(
+    return _from_call(
         "E0409",
         f"The server has refused all calls for {_duration(patience)}.",
-        where=uri,
-        why=error.message,
-        fix="come back when its limit allows it",
+        uri,
+        error,
+        "come back when its limit allows it",
     )
 
 
@@ -94,13 +95,18 @@ def down_for_good(uri: str, seconds: float, last: CallError | None) -> ProviderE
 
 def batch_refused(uri: str, error: CallError) -> ProviderError:
     """The provider does not take a batch."""
-    return ProviderError(
+    return _from_call(
         "E0412",
         "The provider refuses a batch.",
-        where=uri,
-        why=error.message,
-        fix="see what it says above; without --batch it has to be a new run",
+        uri,
+        error,
+        "see what it says above; without --batch it has to be a new run",
     )
+
+
+def _from_call(code: str, message: str, uri: str, error: CallError, fix: str) -> ProviderError:
+    """An error whose reason is what came back for a call."""
+    return ProviderError(code, message, where=uri, why=error.message, fix=fix)
 
 
 def _duration(seconds: float) -> str:

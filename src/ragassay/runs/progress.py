@@ -85,7 +85,7 @@ class Progress:
         """
         now = time.monotonic()
         slowest = min(self.activities.values(), key=_since, default=None)
-        if slowest is None or now - slowest.since < SHOWN_AFTER or self.traffic.elsewhere():
+        if slowest is None or now - slowest.since < SHOWN_AFTER or self.traffic.provider_status():
             return None
         return self.stall(slowest, now)
 

@@ -12,6 +12,9 @@ at which they were as few, the rate is not to blame, and it stays.
 Processes under one key on one machine share the rate through a file of a few numbers, made by the
 first refusal and removed by the last process that used it. Each claims one place at a time, so that
 they take turns. The file holds no key: its name is a hash of the address and the key.
+
+The constants were chosen on simulated token buckets (tests/dispatch/test_rate.py) and then measured
+over HTTP; docs/decisions/0007-pace-and-breaker.md has the reasons.
 """
 
 from __future__ import annotations
@@ -44,28 +47,28 @@ LATELY = 0.97
 
 HALF = 0.5
 STEEPLY = 0.1
-"""What an event of refusals leaves of the rate at least; where it shows in many calls how few are
-accepted.
+"""The least that an event of refusals leaves of the rate: half of it, or a tenth where at least
+ENOUGH calls were sent lately, so that the few that were accepted are no accident.
 """
 
 SHORT = 0.3
 BLIND = 0.8
-"""Seconds in which too little is accepted to tell a rate by it, and what a refusal within them
-leaves of the rate.
+"""In the first SHORT seconds after a pause too little is accepted to estimate a rate from it; a
+refusal then leaves BLIND of the rate.
 """
 
 CLIMB = 0.002
 CLIMB_FAST = 0.03
 SETTLED = 25.0
-"""Growth of the rate a second: as a share of it while it was lowered less than SETTLED seconds ago,
-and after.
+"""Growth of the rate in a second, as a share of it: CLIMB in the SETTLED seconds after it was
+lowered, CLIMB_FAST from then on.
 """
 
 FEW = 0.03
 ENOUGH = 100.0
 MEMORY = 400.0
-"""Refusals are few that are no larger share of the calls, and of no fewer calls than that; so many
-calls are remembered.
+"""Refusals are few where they are at most the share FEW of at least ENOUGH calls. Both are counted
+over about the last MEMORY calls.
 """
 
 BELOW = 0.8
@@ -75,53 +78,57 @@ EVENT = 1.0
 """Refusals within so many seconds are one event: the calls were under way together."""
 
 SLACK = 0.05
-"""Seconds of places that may be made up for when a process wakes late."""
+"""Seconds of places that a process may still take when it wakes late; older ones are lost, or they
+would all be sent at once.
+"""
 
 LEAST = 0.2
 """Calls a second below which the rate never falls."""
 
 STALE = 60.0
-"""A file that nobody used for so long tells nothing any more."""
+"""Seconds after which a file that nobody used says nothing any more: a kill has left it."""
 
 
 @dataclass(slots=True)
 class _State:
-    """What the processes share; all times in seconds of the monotonic clock, which is one for the
-    machine.
+    """What the processes share. All times are in seconds of the monotonic clock, which is the same
+    for all processes of a machine. The order of the fields is that of the file.
     """
 
     rate: float = 0.0  # calls a second; 0 = not limited
-    next: float = 0.0  # when the next place is
-    blocked: float = 0.0  # nobody sends before
-    refused: float = 0.0  # when the last event of refusals began
-    lowered: float = 0.0  # when the rate was last lowered
+    next_place: float = 0.0  # when the next place is
+    blocked_until: float = 0.0  # nobody sends before
+    refused_at: float = 0.0  # when the last event of refusals began
+    lowered_at: float = 0.0  # when the rate was last lowered
     ceiling: float = 0.0  # the highest rate at which few were refused; 0 when many were since
-    asked: float = 0.0  # calls and refusals that are remembered
-    turned: float = 0.0
-    grown: float = 0.0  # when the rate was last raised
-    second: float = 0.0  # when the second of `now_accepted` began
+    calls: float = 0.0  # calls and refusals, of which older ones fade
+    refusals: float = 0.0
+    raised_at: float = 0.0  # when the rate was last raised
+    second_began: float = 0.0  # when the second of `now_accepted` began
     now_accepted: float = 0.0
     before_accepted: float = 0.0  # in the second before that one
     now_sent: float = 0.0
     before_sent: float = 0.0
-    began: float = 0.0  # when calls began after the last pause of a second or more
-    used: float = 0.0
+    flow_began: float = 0.0  # when calls began after the last pause of a second or more
+    used_at: float = 0.0
 
     def claim(self, now: float) -> float:
         self._count(now)
         self.now_sent += 1
-        self.asked += 1 - self.asked / MEMORY
-        self.turned -= self.turned / MEMORY
+        # Sums that forget by the MEMORY-th part with each call: no list of calls is shared.
+        self.calls += 1 - self.calls / MEMORY
+        self.refusals -= self.refusals / MEMORY
         if not self.rate:
-            return max(0.0, self.blocked - now)
-        place = max(self.next, self.blocked, now - SLACK)
-        # Where the rate does not bind, it says nothing, and is not raised.
-        if self.next > now - SLACK:
-            passed = min(1.0, max(0.0, now - self.grown))
-            growth = CLIMB if now - self.lowered < SETTLED else CLIMB_FAST
+            return max(0.0, self.blocked_until - now)
+        place = max(self.next_place, self.blocked_until, now - SLACK)
+        # It is raised only while calls have to wait for it: a rate that nobody reaches is not
+        # shown to be too low.
+        if self.next_place > now - SLACK:
+            passed = min(1.0, max(0.0, now - self.raised_at))
+            growth = CLIMB if now - self.lowered_at < SETTLED else CLIMB_FAST
             self.rate *= 1 + passed * growth
-        self.grown = now
-        self.next = place + 1.0 / self.rate
+        self.raised_at = now
+        self.next_place = place + 1.0 / self.rate
         return max(0.0, place - now)
 
     def accept(self, now: float) -> None:
@@ -129,29 +136,31 @@ class _State:
         self.now_accepted += 1
 
     def refuse(self, now: float, pause: float) -> None:
-        self.blocked = max(self.blocked, now + pause)
-        self.turned += 1
-        if self.refused and now - self.refused < EVENT:
+        self.blocked_until = max(self.blocked_until, now + pause)
+        self.refusals += 1
+        # Calls that were under way together are refused together, which is one sign and not many.
+        if self.refused_at and now - self.refused_at < EVENT:
             return
         self._count(now)
         # A provider that says when to come back means the rate; and what is saved up in its pauses
         # hides how many would have been refused.
-        few = not pause and self.asked >= ENOUGH and self.turned <= FEW * self.asked
+        few = not pause and self.calls >= ENOUGH and self.refusals <= FEW * self.calls
         if not (few and self.rate < BELOW * self.ceiling):
             self.ceiling = max(self.ceiling, self.rate) if few else 0.0
             self._lower(now)
-        self.refused = now
+        self.refused_at = now
         # What is accepted is counted anew from when calls may go out again.
         self.now_accepted = 0.0
         self.now_sent = 0.0
         self.before_accepted = 0.0
         self.before_sent = 0.0
-        self.second = now + pause
-        self.began = now + pause
+        self.second_began = now + pause
+        self.flow_began = now + pause
 
     def _lower(self, now: float) -> None:
-        seconds = min(1.0 + now - self.second, now - self.began)
-        # What was just sent was too much; how much too much shows in what is accepted from now on.
+        seconds = min(1.0 + now - self.second_began, now - self.flow_began)
+        # The first refusal: what was just sent was too much. How much less it has to be shows in
+        # what is accepted from now on.
         if not self.rate:
             self.rate = DOWN * (self.now_sent + self.before_sent) / max(0.05, seconds)
         elif seconds < SHORT:
@@ -161,17 +170,17 @@ class _State:
             least = STEEPLY if self.now_sent + self.before_sent >= ENOUGH else HALF
             self.rate = min(DOWN * self.rate, max(LATELY * accepted, least * self.rate))
         self.rate = max(LEAST, self.rate)
-        self.lowered = self.grown = now
+        self.lowered_at = self.raised_at = now
 
     def _count(self, now: float) -> None:
-        if now - self.second >= 1.0:
-            fresh = now - self.second < 2.0
+        if now - self.second_began >= 1.0:
+            fresh = now - self.second_began < 2.0
             self.before_accepted = self.now_accepted if fresh else 0.0
             self.before_sent = self.now_sent if fresh else 0.0
-            self.began = self.began if fresh else now
+            self.flow_began = self.flow_began if fresh else now
             self.now_accepted = 0.0
             self.now_sent = 0.0
-            self.second = now
+            self.second_began = now
 
 
 _FORMAT = struct.Struct(f"<8s{len(fields(_State))}d")
@@ -265,7 +274,7 @@ def _rate(state: _State, _: float) -> float:
 
 
 def _blocked(state: _State, now: float) -> float:
-    return max(0.0, state.blocked - now)
+    return max(0.0, state.blocked_until - now)
 
 
 class _SharedFile:
@@ -303,7 +312,7 @@ class _SharedFile:
                 descriptor = os.open(path, flags, 0o600)
             except FileNotFoundError:
                 return None
-            # "I use it": the end of the process lets go of it too.
+            # Says "this process uses the file"; the lock goes with the process, however it ends.
             fcntl.flock(descriptor, fcntl.LOCK_SH)
             with contextlib.suppress(FileNotFoundError):
                 if os.fstat(descriptor).st_ino == os.stat(path).st_ino:
@@ -311,8 +320,9 @@ class _SharedFile:
             os.close(descriptor)  # the last user removed it at this instant
         if os.fstat(descriptor).st_size < _FORMAT.size:
             fcntl.lockf(descriptor, fcntl.LOCK_EX)
+            # Once more under the lock: another process may have begun the file meanwhile.
             if os.fstat(descriptor).st_size < _FORMAT.size:
-                start.used = time.monotonic()
+                start.used_at = time.monotonic()
                 os.pwrite(descriptor, _packed(start), 0)
             fcntl.lockf(descriptor, fcntl.LOCK_UN)
         return cls(path, descriptor)
@@ -325,10 +335,10 @@ class _SharedFile:
             magic, *numbers = _FORMAT.unpack_from(self._memory)
             state = _State(*numbers)
             now = time.monotonic()
-            if magic != _MAGIC or not now - STALE < state.used <= now:
+            if magic != _MAGIC or not now - STALE < state.used_at <= now:
                 state = _State()  # what was there was left by a kill, or before the machine's start
             yield state
-            state.used = time.monotonic()
+            state.used_at = time.monotonic()
             self._memory[:] = _packed(state)
         finally:
             fcntl.lockf(self._descriptor, fcntl.LOCK_UN)
