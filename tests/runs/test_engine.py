@@ -142,7 +142,7 @@ def engine_for(
     cache=True,
     concurrency=4,
     total=10,
-    prepare=None,
+    run_application=None,
 ):
     model = model or CountingModel()
     return Engine(
@@ -150,7 +150,7 @@ def engine_for(
             metrics=metrics,
             judge=judge or EchoJudge(),
             diagnose=lambda sample, scores: Diagnosis(),
-            prepare=prepare,
+            run_application=run_application,
         ),
         EngineSettings(
             policy=CallPolicy(timeout=5, attempts=2, backoff=0.001),
@@ -344,7 +344,9 @@ def test_a_row_that_waits_for_its_turn_when_the_run_is_stopped_is_not_begun(stor
             begun.append(row.id)
             return row
 
-        engine = engine_for(store, model=CountingModel(wait=0.05), concurrency=4, prepare=prepare)
+        engine = engine_for(
+            store, model=CountingModel(wait=0.05), concurrency=4, run_application=prepare
+        )
 
         def rows():
             for index, row in enumerate(samples([str(i) for i in range(100)])):

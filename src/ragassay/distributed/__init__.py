@@ -6,58 +6,25 @@ run left behind.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ragassay.distributed.lease import SharedBudget
 from ragassay.distributed.parts import recover_parts
+from ragassay.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from ragassay.core import Ledger, Manifest
     from ragassay.distributed.driver import RayEngine
-    from ragassay.runs import ReplyLog
-    from ragassay.runs.plan import Plan
-    from ragassay.store import IndexSet, Store
+    from ragassay.runs.distribution import DistributedRun
 
-__all__ = ["SharedBudget", "RayEngine", "recover_parts", "open_driver"]
+__all__ = ["RayEngine", "SharedBudget", "open_driver", "recover_parts"]
+
+__getattr__ = lazy_names(__name__, {"driver": ("RayEngine",)})
 
 
-def open_driver(
-    plan: Plan,
-    store: Store,
-    manifest: Manifest,
-    base: Ledger,
-    done: IndexSet,
-    *,
-    log: ReplyLog,
-    share_replies: bool,
-    save: Callable[[], None],
-    tell: Callable[[str], None] | None,
-) -> tuple[SharedBudget, RayEngine]:
-    """What drives the run over Ray, and the budget that its workers share. Arguments as for
-    RayEngine; base: what the run had spent before.
-    """
+def open_driver(run: DistributedRun) -> tuple[SharedBudget, RayEngine]:
+    """The driver of the run over Ray, and the budget that its workers share."""
     from ragassay.distributed.driver import RayEngine
 
-    options = plan.options
-    budget = SharedBudget(max_calls=options.max_calls, max_cost=options.max_cost, base=base)
-    engine = RayEngine(
-        plan,
-        store,
-        manifest,
-        budget,
-        done,
-        log=log,
-        share_replies=share_replies,
-        save=save,
-        tell=tell,
-    )
-    return budget, engine
-
-
-def __getattr__(name: str) -> object:
-    if name == "RayEngine":
-        from ragassay.distributed.driver import RayEngine
-
-        return RayEngine
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    options = run.plan.options
+    budget = SharedBudget(max_calls=options.max_calls, max_cost=options.max_cost, base=run.base)
+    return budget, RayEngine(run, budget)

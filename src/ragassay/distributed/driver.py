@@ -13,7 +13,7 @@ import itertools
 import os
 import shutil
 import time
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from ragassay.core import (
     EnvironmentFailure,
     Ledger,
-    Manifest,
     RagAssayError,
     RunState,
     shorten,
@@ -49,9 +48,7 @@ from ragassay.version import __version__
 if TYPE_CHECKING:
     from ragassay.core import BadRow, Sample
     from ragassay.distributed.lease import Lease, SharedBudget
-    from ragassay.runs import ReplyLog
-    from ragassay.runs.plan import Plan
-    from ragassay.store import Store
+    from ragassay.runs.distribution import DistributedRun
 
 HEARTBEAT = 0.25
 """Seconds between two heartbeats of a worker."""
@@ -113,38 +110,25 @@ class _PartRun:
 
 
 class RayEngine:
-    """Drives a plan over Ray; stands where an Engine stands. One instance, one run.
+    """Drives a run over Ray, as an Engine does in one process. One instance, one run.
 
-    budget: keeps the caps. log: the run's own log of replies, which gets those of parts that do not
-    come to their end; share_replies: whether workers may use its replies. save: writes the budget's
-    ledger to disk, before a lease is granted. Raises SetupError E0105 without Ray, E0110 where a
-    worker cannot make the same set-up, EnvironmentFailure E0510 where Ray or its workers fail.
+    budget: keeps the caps. Raises SetupError E0105 without Ray, E0110 where a worker cannot make
+    the same set-up, EnvironmentFailure E0510 where Ray or its workers fail.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        store: Store,
-        manifest: Manifest,
-        budget: SharedBudget,
-        done: Container[int],
-        *,
-        log: ReplyLog,
-        share_replies: bool,
-        save: Callable[[], None],
-        tell: Callable[[str], None] | None = None,
-    ) -> None:
+    def __init__(self, run: DistributedRun, budget: SharedBudget) -> None:
+        plan, manifest = run.plan, run.manifest
         self._plan = plan
-        self._store = store
+        self._store = run.store
         self._manifest = manifest
         self._budget = budget
-        self._done = done
-        self._log = log
-        self._share_replies = share_replies
-        self._save = save
-        self._tell = tell or _ignore
+        self._done = run.done
+        self._log = run.log
+        self._share_replies = run.share_replies
+        self._save = run.save
+        self._tell = run.tell or _ignore
         self._workers_read = plan.dataset.cuttable  # the rows of their parts, by themselves
-        self._folder, self._journals = folder_of(store, manifest.run_id)
+        self._folder, self._journals = folder_of(run.store, manifest.run_id)
         self._handles: list[_WorkerHandle] = []
         self._parts: Iterator[tuple[Part, Rows | None]] = iter(())
         self._splitting = asyncio.Lock()

@@ -103,11 +103,11 @@ class Application:
         self._starting = threading.Lock()
 
     async def answer(
-        self, sample: Sample, keep: Callable[[Sample], Awaitable[None]] | None = None
+        self, sample: Sample, store: Callable[[Sample], Awaitable[None]] | None = None
     ) -> Sample:
         """The row with what the application made of it. Never raises for what the application does.
 
-        keep: makes the answer durable, before the next row takes this one's slot.
+        store: makes the answer durable, before the next row takes this one's slot.
         """
         if sample.question is None:
             return replace(sample, error="the row has no question to run the application on")
@@ -128,8 +128,8 @@ class Application:
                     await give_up()
             finally:
                 answering.cancel()
-            if keep is not None:
-                await keep(answered)
+            if store is not None:
+                await store(answered)
             return answered
 
     def _start(

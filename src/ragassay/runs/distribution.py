@@ -1,12 +1,9 @@
-"""The driver of a run, and the way to have one over several processes, as a session sees them.
-
-A session is handed the distribution by whoever starts it: the room `distributed` is built on runs,
-so that runs cannot import it.
-"""
+"""The driver of a run, in one process or over several, as a session sees it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ragassay.core import Ledger, Manifest, RunState
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Driver(Protocol):
-    """What drives the rows of a run: the engine of this process, or one over several processes."""
+    """What drives the rows of a run: an Engine, or the driver of several processes."""
 
     progress: Progress
 
@@ -39,11 +36,11 @@ class Driver(Protocol):
 
 
 class Leftovers(Protocol):
-    """What the workers of a killed driver left."""
+    """The logs and journals of the workers of a killed driver."""
 
     @property
     def ledger(self) -> Ledger | None:
-        """What the run had spent by the logs of its parts, None where that is not known."""
+        """What the run had spent by the logs of its parts; None where they do not tell."""
 
     @property
     def replies(self) -> Replies:
@@ -53,25 +50,34 @@ class Leftovers(Protocol):
         """Remove them from the disk, once what they say is stored elsewhere."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistributedRun:
+    """A run that is to be driven over several processes, as its session passes it on.
+
+    base: what the run had spent before. done: the rows that are done, by index. log: the run's own
+    log of replies, which gets those of parts that do not come to their end. share_replies: whether
+    workers may use the replies in it. save: writes the budget's ledger to disk, before a lease is
+    granted. tell: called with lines for the user.
+    """
+
+    plan: Plan
+    store: Store
+    manifest: Manifest
+    base: Ledger
+    done: IndexSet
+    log: ReplyLog
+    share_replies: bool
+    save: Callable[[], None]
+    tell: Tell | None
+
+
 class Distribution(Protocol):
-    """Runs over several processes: `ragassay.distributed`, which whoever starts a session hands in,
-    because it is built on runs.
+    """Runs over several processes. Whoever starts a session passes `ragassay.distributed`, which is
+    built on runs and so cannot be imported from here.
     """
 
     def recover_parts(self, store: Store, run_id: str, writer: str) -> Leftovers:
-        """Take in what the workers of a killed driver left."""
+        """Recover what the workers of a killed driver left."""
 
-    def open_driver(
-        self,
-        plan: Plan,
-        store: Store,
-        manifest: Manifest,
-        base: Ledger,
-        done: IndexSet,
-        *,
-        log: ReplyLog,
-        share_replies: bool,
-        save: Callable[[], None],
-        tell: Tell | None,
-    ) -> tuple[Budget, Driver]:
-        """What drives the run over several processes, and the budget that they share."""
+    def open_driver(self, run: DistributedRun) -> tuple[Budget, Driver]:
+        """The driver of the run over several processes, and the budget that they share."""

@@ -83,7 +83,7 @@ class Setup:
             metrics=self.metrics,
             judge=self.judge,
             diagnose=partial(diagnose, roles=roles_of(self.metrics)),
-            prepare=None if self.application is None else self.application.answer,
+            run_application=None if self.application is None else self.application.answer,
             metric_timeout=self.options.metric_timeout,
         )
 

@@ -32,30 +32,36 @@ from ragassay.runs.progress import Progress, RowActivity
 from ragassay.runs.user_code import UserCode, UserCodeTimeout
 
 Diagnose = Callable[[Sample, Sequence[Score]], Diagnosis]
-Prepare = Callable[[Sample, Callable[[Sample], Awaitable[None]]], Awaitable[Sample]]
-"""Runs the application on a row: the row with its response, contexts, latency or error. Does not
-raise by itself; it awaits the function it is given, which makes the answer durable, before it takes
-the next row.
+
+StoreAnswer = Callable[[Sample], Awaitable[None]]
+"""Makes durable a row with what the application answered."""
+
+RunApplication = Callable[[Sample, StoreAnswer], Awaitable[Sample]]
+"""Runs the application on a row, and returns the row with response, contexts and latency. A failure
+of the application is an error in the row and is not raised. The StoreAnswer is awaited before the
+application takes its next row, so that a kill costs few of its answers.
 """
 
 IndexedRow = tuple[int, Sample | BadRow]
-"""A row with its index in the data."""
+"""The index of a row in the data, and the row."""
 
 _NextStep = tuple[int, int, MetricFlow | None, tuple[Judgment, ...]]
-"""(place of the row in its block, position of the metric, its flow, what it asked for)"""
+"""(place of the row in its block, position of the metric, its flow, the Judgments to send to it);
+no flow where it is to begin.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """What is done with a row: the application answers it (prepare, where there is one), the judge
-    answers what the metrics ask, the scores are diagnosed. metric_timeout: seconds that a metric of
-    the user's own may take for a row, without the time in which it waits for the judge.
+    """What is done with a row: the application answers it (where there is one), the judge answers
+    what the metrics ask, the scores are diagnosed. metric_timeout: seconds that a metric of the
+    user's own may take for a row, without the time in which it waits for the judge.
     """
 
     metrics: Sequence[Metric]
     judge: Judge
     diagnose: Diagnose
-    prepare: Prepare | None = None
+    run_application: RunApplication | None = None
     metric_timeout: float = 120.0
 
 
@@ -76,7 +82,7 @@ class RowScorer:
         self.metrics = tuple(measurement.metrics)
         self.metric_timeout = measurement.metric_timeout
         self._diagnose = measurement.diagnose
-        self._prepare = measurement.prepare
+        self._run_application = measurement.run_application
         self._answered = dict(answered)
         self.lookup = lookup
         self.dispatcher = dispatcher
@@ -90,10 +96,10 @@ class RowScorer:
 
     @property
     def takes_blocks(self) -> bool:
-        """Whether rows may be scored together: not where code of the user's may take its time over
-        each.
+        """Whether rows may be scored together. Not where the user's own code runs on each: one slow
+        row would hold up all rows of its block.
         """
-        return self._prepare is None and not self.users_own
+        return self._run_application is None and not self.users_own
 
     def close(self) -> None:
         """End the threads of the user's own code."""
@@ -110,7 +116,9 @@ class RowScorer:
                 self.progress.bad += 1
                 continue
             self.progress.activities[index] = RowActivity(row.id, "the application", now)
-            sample = row if self._prepare is None else await self._ask_application(index, row)
+            sample = row
+            if self._run_application is not None:
+                sample = await self._answer(index, row, self._run_application)
             samples.append((index, sample))
         outcomes = await _BlockScoring(self, samples).run()
         for (index, sample), (scores, capped) in zip(samples, outcomes, strict=True):
@@ -118,19 +126,18 @@ class RowScorer:
             results.append(RowResult(index, sample, scores, diagnosis, done=not capped))
         return results
 
-    async def _ask_application(self, index: int, row: Sample) -> Sample:
-        """The row as the application answered it: its answer is paid for as well, and stored before
-        anything rests on it.
+    async def _answer(self, index: int, row: Sample, run_application: RunApplication) -> Sample:
+        """The row as the application answers it, or has answered it before a resume. An answer may
+        have cost money, as a judgment has: it is stored before anything is made of it.
         """
         answered = self._answered.pop(index, None)
         if answered is not None:
             return answered
-        assert self._prepare is not None
 
         async def store(answer: Sample) -> None:
             await self._journal.put_answered(RowResult(index, answer, done=False))
 
-        return await self._prepare(row, store)
+        return await run_application(row, store)
 
     def note_wait(
         self,

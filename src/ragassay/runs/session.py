@@ -18,6 +18,7 @@ from ragassay.core import (
     memory_failure,
 )
 from ragassay.runs.commands import resume_command
+from ragassay.runs.distribution import DistributedRun
 from ragassay.runs.garbage import RARER_COLLECTIONS
 from ragassay.runs.ledger_recovery import ledger_of_log, spent_before, without_waiting_batches
 from ragassay.runs.run import Run
@@ -172,17 +173,19 @@ class Session:
     def _open_driver(self, base: Ledger, done: IndexSet, log: ReplyLog) -> tuple[Budget, Driver]:
         """What drives the rows, in this process or over several, and the budget it keeps."""
         if self._over_ray:
-            return self._distribution.open_driver(
-                self._plan,
-                self._store,
-                self._manifest,
-                base,
-                done,
+            run = DistributedRun(
+                plan=self._plan,
+                store=self._store,
+                manifest=self._manifest,
+                base=base,
+                done=done,
                 log=log,
+                # A row that is done again must not be judged from the reply that failed it.
                 share_replies=not self._retry_failed,
                 save=self._save_snapshot,
                 tell=self._tell,
             )
+            return self._distribution.open_driver(run)
         return self._open_engine(base, log)
 
     def _open_engine(self, base: Ledger, log: ReplyLog) -> tuple[Budget, Driver]:
