@@ -135,7 +135,16 @@ async def aevaluate(
     tell = options.pop("tell", None)
     app = _callable_of(options.get("app"))
     return await _evaluate(
-        rows, make_options(options), metrics, app, store, name, keep, watch, tell, here=True
+        rows,
+        make_options(options),
+        metrics,
+        app,
+        store,
+        name,
+        keep,
+        watch,
+        tell,
+        in_callers_loop=True,
     )
 
 
@@ -333,13 +342,13 @@ async def _evaluate(
     watch: Watch | None,
     tell: Tell | None,
     *,
-    here: bool = False,
+    in_callers_loop: bool = False,
 ) -> Run:
     from ragassay import distributed
     from ragassay.runs.session import Session
 
     check_keep(keep)
-    plan = make_plan(rows, options, metrics, app=app, here=here)
+    plan = make_plan(rows, options, metrics, app=app, in_callers_loop=in_callers_loop)
     report_notes(plan, tell)
     if plan.options.engine == "ray":
         from ragassay.distributed.ray_cluster import load

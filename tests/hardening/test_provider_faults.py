@@ -113,8 +113,8 @@ def test_the_run_outlives_an_outage_longer_than_all_attempts_of_a_call(tmp_path)
 
 
 def test_a_long_wait_is_told_with_its_row_its_metric_and_its_reason(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("ragassay.runs.watchdog.LONG", 0.5)
-    monkeypatch.setattr(Watchdog.__init__, "__kwdefaults__", {"long": 0.5, "every": 0.1})
+    monkeypatch.setattr("ragassay.runs.watchdog.LONG_WAIT", 0.5)
+    monkeypatch.setattr(Watchdog.__init__, "__kwdefaults__", {"long_wait": 0.5, "interval": 0.1})
     told: list[Any] = []
     with LLMServer(faults=["silence"]) as server:
         ragassay.evaluate(
@@ -138,7 +138,7 @@ def test_a_computation_that_holds_the_event_loop_is_named() -> None:
     progress = Progress(1, computes=(parse("rouge_l"), "7"))
 
     async def main() -> None:
-        with Watchdog(progress, told.append, long=0.3, every=0.1):
+        with Watchdog(progress, told.append, long_wait=0.3, interval=0.1):
             time.sleep(1.0)
             await asyncio.sleep(0.3)
 

@@ -19,7 +19,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ragassay.core import AppUsage, Context, Sample, SetupError, message_of, shorten
 from ragassay.runs.threads import end_thread
@@ -62,10 +62,12 @@ _USAGE = {
     "latency": ("latency",),
 }
 _MOST_ERROR = 500
-_TURN = 0.25
-"""Seconds after which an event loop that did not turn is taken to be blocked."""
+_BLOCKED_AFTER = 0.25
+"""Seconds after which an event loop that runs nothing new is taken to be blocked."""
 _MOST_CONTEXTS = 100_000
+"""Contexts from which on an answer is refused: an iterator may have no end."""
 _SHORTEST_SECRET = 8
+"""Characters from which a value is replaced: a shorter one would be found in ordinary words."""
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.I)
 _SECRET = re.compile(
     r"(?P<before>\b(?:sk|pk|rk)-|\bBearer\s{1,4}|(?<=://)[^\s:@/]{0,100}:)[^\s@\"']{6,400}", re.I
@@ -75,18 +77,19 @@ _SECRET = re.compile(
 class Application:
     """A user's callable, ready to be run on rows.
 
-    timeout: seconds a row. concurrency: rows at once. here: an asynchronous one runs in the
-    caller's event loop.
+    timeout: seconds a row. concurrency: rows at once. in_callers_loop: an asynchronous one runs in
+    the caller's event loop.
 
     A synchronous application gets a thread for every call, an asynchronous one a thread with an
-    event loop for all of them, or with `here` the loop of the caller, where its clients may live.
+    event loop for all of them, or with `in_callers_loop` the loop of the caller, to which its
+    clients may belong.
     One that hangs, blocks or exits holds up neither the run (but for one that blocks the caller's
     loop), nor later rows, nor the end of the process: a loop that is blocked is left behind, and
     another one takes its place.
     """
 
     def __init__(
-        self, function: App, *, timeout: float, concurrency: int, here: bool = False
+        self, function: App, *, timeout: float, concurrency: int, in_callers_loop: bool = False
     ) -> None:
         if not callable(function):
             raise SetupError(
@@ -96,8 +99,11 @@ class Application:
                 why=f"it is a {type(function).__name__}",
                 fix="give a function of the question: app=my_rag",
             )
-        self._function, self._timeout, self._here = function, timeout, here
-        self._wants_row, self._asynchronous = _wants_row(function), _is_asynchronous(function)
+        self._function = function
+        self._timeout = timeout
+        self._in_callers_loop = in_callers_loop
+        self._wants_row = _wants_row(function)
+        self._asynchronous = _is_asynchronous(function)
         self._slots = asyncio.Semaphore(concurrency)
         self._loops: list[_Loop] = []  # the last one is in use
         self._starting = threading.Lock()
@@ -122,7 +128,7 @@ class Application:
                     failed = replace(
                         sample, response=None, error=f"no answer in {self._timeout:g} s"
                     )
-                    answered = _timed(failed, time.perf_counter() - started)
+                    answered = _with_latency(failed, time.perf_counter() - started)
                     answering.cancel()
                     # Before another row takes the slot, and perhaps a loop that is blocked.
                     await give_up()
@@ -136,13 +142,15 @@ class Application:
         self, sample: Sample
     ) -> tuple[asyncio.Future[Sample], Callable[[], Awaitable[None]]]:
         """The answer to come, and what is to be done when nobody waits for it any longer."""
-        if self._asynchronous and self._here:
-            return asyncio.ensure_future(self._awaited(sample, self._call)), _nothing
+        if self._asynchronous and self._in_callers_loop:
+            answer = self._answer_asynchronously(sample, self._call)
+            return asyncio.ensure_future(answer), _do_nothing
         if self._asynchronous:
             loop = self._own_loop()
-            awaited = asyncio.run_coroutine_threadsafe(self._awaited(sample, self._call), loop.loop)
-            return asyncio.wrap_future(awaited), lambda: self._leave_if_blocked(loop)
-        done, thread = _in_thread(lambda: self._called(sample))
+            answer = self._answer_asynchronously(sample, self._call)
+            future = asyncio.run_coroutine_threadsafe(answer, loop.loop)
+            return asyncio.wrap_future(future), lambda: self._abandon_if_blocked(loop)
+        done, thread = _in_thread(lambda: self._answer_synchronously(sample))
 
         async def end() -> None:
             end_thread(thread)
@@ -152,7 +160,7 @@ class Application:
     def _call(self, sample: Sample) -> Any:
         return self._function(sample if self._wants_row else sample.question)
 
-    def _called(self, sample: Sample) -> Sample:
+    def _answer_synchronously(self, sample: Sample) -> Sample:
         """The row as a synchronous application answered it, or with what was raised: anything at
         all, by the call or by the object that it returned.
         """
@@ -161,32 +169,32 @@ class Application:
             returned = self._call(sample)
             if inspect.isawaitable(returned):
                 # A plain function that returns what an asynchronous one gave it.
-                return self._await_elsewhere(sample, returned)
+                return self._await_in_own_loop(sample, returned)
             took = time.perf_counter() - started
-            return _timed(read_answer(sample, returned), took)
+            return _with_latency(read_answer(sample, returned), took)
         except BaseException as error:
-            return _failed(sample, error, time.perf_counter() - started)
+            return _with_error(sample, error, time.perf_counter() - started)
 
-    def _await_elsewhere(self, sample: Sample, awaitable: Awaitable[Any]) -> Sample:
+    def _await_in_own_loop(self, sample: Sample, awaitable: Awaitable[Any]) -> Sample:
         """The row as an awaitable answers it in the application's own loop."""
 
         def already_called(_: Sample) -> Awaitable[Any]:
             return awaitable
 
-        answer = self._awaited(sample, already_called)
+        answer = self._answer_asynchronously(sample, already_called)
         return asyncio.run_coroutine_threadsafe(answer, self._own_loop().loop).result()
 
-    async def _awaited(self, sample: Sample, call: Callable[[Sample], Any]) -> Sample:
-        """The same for an asynchronous one."""
+    async def _answer_asynchronously(self, sample: Sample, call: Callable[[Sample], Any]) -> Sample:
+        """The row as an asynchronous application answered it, or with what was raised."""
         started = time.perf_counter()
         try:
             returned = await call(sample)
             took = time.perf_counter() - started
             # Reading is the application's code as well: a returned object may do anything when it
             # is looked at.
-            return await _in_thread(lambda: _timed(read_answer(sample, returned), took))[0]
+            return await _in_thread(lambda: _with_latency(read_answer(sample, returned), took))[0]
         except BaseException as error:
-            return _failed(sample, error, time.perf_counter() - started)
+            return _with_error(sample, error, time.perf_counter() - started)
 
     def _own_loop(self) -> _Loop:
         with self._starting:
@@ -194,24 +202,24 @@ class Application:
                 self._loops.append(_Loop())
             return self._loops[-1]
 
-    async def _leave_if_blocked(self, loop: _Loop) -> None:
-        """Look whether the loop still turns; if not, later rows get another one."""
+    async def _abandon_if_blocked(self, loop: _Loop) -> None:
+        """Check whether the loop still runs what it is given; else later rows get another one."""
         turns = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop.loop))
-        done, _ = await asyncio.wait({turns}, timeout=_TURN)
+        done, _ = await asyncio.wait({turns}, timeout=_BLOCKED_AFTER)
         if not done and not loop.blocked:
             loop.blocked = True
             # Ends the call that blocks it, where it can be ended; the others there go on.
             end_thread(loop.thread)
 
     def close(self) -> None:
-        """Let go of the loops; a call that still goes on is not waited for."""
+        """End the loops; a call that still goes on is not waited for."""
         with self._starting:
             for loop in self._loops:
                 loop.end()
 
 
-async def _nothing() -> None:
-    """What there is to be done about a call in the caller's own loop, once it is cancelled."""
+async def _do_nothing() -> None:
+    """Give up a call in the caller's own loop: cancelling it was all that can be done there."""
 
 
 class _Loop:
@@ -243,8 +251,8 @@ def _in_thread(work: Callable[[], T]) -> tuple[asyncio.Future[T], threading.Thre
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
-    def hand_over(result: T | None, error: BaseException | None) -> None:
-        if done.done():
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if done.done():  # cancelled: nobody waits any more
             return
         if error is not None:
             done.set_exception(error)
@@ -257,20 +265,20 @@ def _in_thread(work: Callable[[], T]) -> tuple[asyncio.Future[T], threading.Thre
         except BaseException as error:
             # A future takes no StopIteration, and a loop ends at SystemExit.
             plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
-            outcome = None, error if plain else RuntimeError(_described(error))
+            outcome = None, error if plain else RuntimeError(_description(error))
         with suppress(RuntimeError):  # the loop is gone: nobody waits any more
-            loop.call_soon_threadsafe(hand_over, *outcome)
+            loop.call_soon_threadsafe(settle, *outcome)
 
     thread = threading.Thread(target=call, name="ragassay-app", daemon=True)
     thread.start()
     return done, thread
 
 
-def _failed(sample: Sample, error: BaseException, took: float) -> Sample:
-    return _timed(replace(sample, response=None, error=redacted(_described(error))), took)
+def _with_error(sample: Sample, error: BaseException, took: float) -> Sample:
+    return _with_latency(replace(sample, response=None, error=redacted(_description(error))), took)
 
 
-def _described(error: BaseException) -> str:
+def _description(error: BaseException) -> str:
     """What was raised, in one short line; an error that cannot say what it is keeps its name."""
     if isinstance(error, SystemExit):
         return f"it called exit({shorten(error.code, 40)})"
@@ -286,13 +294,15 @@ def redacted(text: str) -> str:
 
 
 def open_application(
-    app: str | App, *, timeout: float, concurrency: int, here: bool = False
+    app: str | App, *, timeout: float, concurrency: int, in_callers_loop: bool = False
 ) -> Application:
     """The application behind "module:function" or a callable. Raises SetupError E0109 when there is
     none.
     """
     if not isinstance(app, str):
-        return Application(app, timeout=timeout, concurrency=concurrency, here=here)
+        return Application(
+            app, timeout=timeout, concurrency=concurrency, in_callers_loop=in_callers_loop
+        )
     from ragassay.metrics import load
 
     module, colon, name = app.partition(":")
@@ -304,7 +314,7 @@ def open_application(
             fix="for example --app my_rag:answer, for the function answer in my_rag.py",
         )
     try:
-        function = load(module, name)
+        function = cast(App, load(module, name))
     except ImportError as error:
         raise SetupError(
             "E0109",
@@ -317,7 +327,9 @@ def open_application(
                 else "run this where Python can import the module, or name it as module:function"
             ),
         ) from error
-    return Application(function, timeout=timeout, concurrency=concurrency, here=here)  # type: ignore[arg-type]
+    return Application(
+        function, timeout=timeout, concurrency=concurrency, in_callers_loop=in_callers_loop
+    )
 
 
 def name_of(app: App) -> str:
@@ -340,16 +352,16 @@ def read_answer(sample: Sample, returned: Any) -> Sample:
         return replace(sample, response=returned, error=None)
     if isinstance(returned, tuple) and len(returned) == 2:
         returned = {"response": returned[0], "contexts": returned[1]}
-    response = _first(returned, _RESPONSE)
+    response = _first_of(returned, _RESPONSE)
     if response is not None and not isinstance(response, str):
-        response = _first(response, ("content", "text"))  # a chat message
+        response = _first_of(response, ("content", "text"))  # a chat message
     if not isinstance(response, str):
         raise TypeError(
-            f"the application returned {_kind(returned)}; expected a text, (response, contexts), or"
-            f" a mapping or object with one of {', '.join(_RESPONSE[:4])}"
+            f"the application returned {_type_name(returned)}; expected a text,"
+            f" (response, contexts), or a mapping or object with one of {', '.join(_RESPONSE[:4])}"
         )
-    contexts = _first(returned, _CONTEXTS)
-    error = _first(returned, ("error",))
+    contexts = _first_of(returned, _CONTEXTS)
+    error = _first_of(returned, ("error",))
     return replace(
         sample,
         response=response,
@@ -364,7 +376,7 @@ def _contexts(value: Any) -> tuple[Context, ...]:
         return (Context(value),)
     if isinstance(value, Mapping) or not hasattr(value, "__iter__"):
         raise TypeError(
-            f"the application returned {_kind(value)} as contexts; expected a list of texts or"
+            f"the application returned {_type_name(value)} as contexts; expected a list of texts or"
             " documents"
         )
     items = itertools.islice(value, _MOST_CONTEXTS + 1)
@@ -382,29 +394,29 @@ def _context(item: Any, n: int) -> Context:
     is_scored = isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], int | float)
     if is_scored:  # (document, score)
         return replace(_context(item[0], n), score=_number(item[1]))
-    node = _first(item, ("node",))  # a scored node wraps the node
-    text = _first(item if node is None else node, _TEXT)
+    node = _first_of(item, ("node",))  # a scored node wraps the node
+    text = _first_of(item if node is None else node, _TEXT)
     if not isinstance(text, str):
         raise TypeError(
-            f"context {n} that the application returned is {_kind(item)}; expected a text or a"
+            f"context {n} that the application returned is {_type_name(item)}; expected a text or a"
             " document"
         )
-    metadata = _first(item, ("metadata",))
-    id_ = _first(item if node is None else node, _ID)
+    metadata = _first_of(item, ("metadata",))
+    id_ = _first_of(item if node is None else node, _ID)
     if id_ is None and isinstance(metadata, Mapping):
-        id_ = _first(metadata, (*_ID, "source"))
+        id_ = _first_of(metadata, (*_ID, "source"))
     return Context(
-        text, id=None if id_ is None else str(id_), score=_number(_first(item, ("score",)))
+        text, id=None if id_ is None else str(id_), score=_number(_first_of(item, ("score",)))
     )
 
 
 def _usage(returned: Any, row_usage: AppUsage | None) -> AppUsage | None:
-    reported = _first(returned, ("usage",))
+    reported = _first_of(returned, ("usage",))
     values: dict[str, float] = {}
     for field, names in _USAGE.items():
-        value = _number(_first(reported, names) if reported is not None else None)
+        value = _number(_first_of(reported, names) if reported is not None else None)
         if value is None:
-            value = _number(_first(returned, (field,)))
+            value = _number(_first_of(returned, (field,)))
         if value is not None and value >= 0:
             values[field] = value if field in ("cost", "latency") else int(value)
     if not values:
@@ -412,7 +424,7 @@ def _usage(returned: Any, row_usage: AppUsage | None) -> AppUsage | None:
     return replace(row_usage or AppUsage(), **values)  # type: ignore[arg-type]
 
 
-def _timed(sample: Sample, seconds: float) -> Sample:
+def _with_latency(sample: Sample, seconds: float) -> Sample:
     """The row with the measured latency, where the application reports none of its own."""
     usage = sample.usage or AppUsage()
     if usage.latency is not None:
@@ -420,7 +432,7 @@ def _timed(sample: Sample, seconds: float) -> Sample:
     return replace(sample, usage=replace(usage, latency=round(seconds, 6)))
 
 
-def _first(value: Any, names: tuple[str, ...]) -> Any:
+def _first_of(value: Any, names: tuple[str, ...]) -> Any:
     """The first of these keys or attributes that is there; an object's methods are none."""
     is_mapping = isinstance(value, Mapping)
     for name in names:
@@ -440,7 +452,7 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def _kind(value: Any) -> str:
+def _type_name(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"a mapping with the keys {shorten(', '.join(map(str, value)) or '(none)', 100)}"
     return "nothing (None)" if value is None else f"a {type(value).__name__}"

@@ -33,8 +33,8 @@ GRACE = 4.0
 
 BLOCK_ROWS = 16
 BLOCK_SIZE = 1 << 20
-"""Rows that are scored together where no model is asked, and characters from which a block takes no
-further row.
+"""The most rows that are scored together where no model is asked, and the characters from which a
+block takes no further row.
 """
 
 MOST_IN_WORK = 1 << 25
@@ -57,8 +57,8 @@ class EngineSettings:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
     """What an engine has to know of its run. rows: how many it has in all. resumed: an earlier part
-    of it may have bought judgments. new_judges: as for `Journal`. answered: rows, by index, that
-    the application answered in an earlier part of it.
+    of the run may have bought judgments. new_judges: as for `Journal`. answered: rows, by index,
+    that the application answered in an earlier part of the run.
     """
 
     run_id: str
@@ -130,7 +130,9 @@ class Engine:
         # calls busy.
         least = ROWS_AT_ONCE if settings.batched else 8
         self._rows_at_once = max(least, 2 * settings.concurrency)
+        # Calls in a batch may take a day: a resume collects them, and a stop waits for none.
         self._grace = 0.0 if settings.batched else GRACE
+        # Thousands of rows wait in a batched run: looked at often, they alone would load the loop.
         self._look_for_room = 1.0 if settings.batched else 0.01
         self._block_rows = 1
         self._in_work = 0  # characters of the rows that are in work
@@ -177,7 +179,7 @@ class Engine:
             self.stop(RunState.FAILED, shorten(str(error), 500))
 
     def _end_as(self, state: RunState, reason: str) -> None:
-        """Note how the run ends; the first reason counts."""
+        """Note how the run ends; the first reason counts, and what follows from it does not."""
         if self._state is RunState.RUNNING:
             self._state = state
             self._reason = reason
@@ -210,6 +212,7 @@ class Engine:
         while left:
             if self._state is RunState.INTERRUPTED or self._fatal is not None:
                 deadline = deadline or loop.time() + self._grace
+            # Not longer, or a stop would be noticed late.
             done, left = await asyncio.wait(left, timeout=0.1, return_when=asyncio.FIRST_EXCEPTION)
             for task in done:
                 error = task.exception()
@@ -262,8 +265,8 @@ class Engine:
             self._block_rows = 1
 
     def _take(self, rows: Iterator[IndexedRow]) -> tuple[list[IndexedRow], int]:
-        """The next rows that are scored together, and their characters: as many as there is reason
-        to, few where they are large.
+        """The next rows that are scored together, and their characters; fewer rows where they are
+        large.
         """
         block: list[IndexedRow] = []
         size = 0

@@ -42,6 +42,7 @@ OUTPUT_TOKENS_PER_ITEM = 70
 """A verdict with two sentences of reasons and a quote."""
 
 OUTPUT_TOKENS_PER_CALL = 15
+"""The brackets and names around the verdicts."""
 
 SECONDS_PER_CALL = 1.5
 """Assumed where nothing is known of the server: a small hosted model answering a batched call."""
@@ -87,7 +88,7 @@ def forecast(
         if isinstance(row, BadRow):
             count.bad += 1
             continue
-        for requests in _waves(row, metrics, user_code, metric_timeout):
+        for requests in _request_rounds(row, metrics, user_code, metric_timeout):
             count.add(requests)
     user_code.close()
     return Forecast(
@@ -151,22 +152,24 @@ class _Count:
         self.most_output += 2 * most_output
 
 
-def _waves(
+def _request_rounds(
     sample: Sample, metrics: Sequence[Metric], user_code: UserCode, timeout: float
 ) -> Iterable[tuple[Request, ...]]:
-    """What the metrics ask of a row, in the order in which they ask it."""
+    """What the metrics ask of a row, round by round: a flow's later requests depend on the answers
+    to its first ones.
+    """
     for metric in metrics:
         flow: MetricFlow | None = None
         answers: tuple[Judgment, ...] = ()
-        own = is_users_own(metric)
+        users_own = is_users_own(metric)
         while True:
             work = partial(next_step, metric, sample, flow, answers)
             try:
-                step = user_code.wait(work, timeout) if own else work()
+                step = user_code.wait(work, timeout) if users_own else work()
             except UserCodeTimeout:
                 break
             except RagAssayError:
-                if own:
+                if users_own:
                     break
                 raise
             if isinstance(step, Score):
@@ -196,8 +199,9 @@ def _stand_in(request: Request) -> Judgment:
 
 
 def _calls(judge: Judge, group: tuple[Request, ...], store: JournalStore | None) -> list[object]:
-    """Every call for this group if each of them failed: nothing is asked twice then, and a judge
-    that asks others of its members only where the first ones do not suffice asks them all.
+    """The calls that a judge makes for this group when each of them fails. Then nothing is asked
+    again, and a judge whose further members are asked only where the first do not suffice (a
+    cascade) asks all of them.
     """
     flow = judge.answer(group)
     asked: list[object] = []

@@ -37,10 +37,12 @@ NO_VERDICT = "the judge gave no verdict"
 
 @dataclass(slots=True)
 class _Group:
-    """Requests of one rubric that a judge answers together. open: those not settled yet, by key."""
+    """Requests of one rubric that a judge answers together. unsettled: the addresses of those that
+    have no Judgment yet, by key.
+    """
 
     rubric: str
-    open: dict[str, JudgmentAddress]
+    unsettled: dict[str, JudgmentAddress]
 
 
 class JudgeRunner:
@@ -68,10 +70,10 @@ class JudgeRunner:
         """How often a flow asked for calls."""
 
     async def begin(self, rows: Iterable[dict[str, tuple[JudgmentAddress, Request]]]) -> None:
-        """Have the judge answer the Requests of each row, by key, each group on its own; what it
-        settles at once is stored together.
+        """Have the judge answer the Requests of each row (by key), each group as a task of its own.
+        Groups that it answers without a call, as by rules, are stored together.
         """
-        at_once: list[tuple[_Group, Sequence[Judgment]]] = []
+        immediate: list[tuple[_Group, Sequence[Judgment]]] = []
         for asked in rows:
             for requests in self._judge.groups([request for _, request in asked.values()]):
                 await self._dispatcher.turn()  # a prompt takes long to write
@@ -82,15 +84,15 @@ class JudgeRunner:
                     flow = self._judge.answer(requests)
                     first = next(flow)
                 except StopIteration as end:
-                    at_once.append((group, end.value))
+                    immediate.append((group, end.value))
                 except BaseException as error:
                     if not is_fault(error):
                         raise
                     self._start(self._answer(group, None, error))
                 else:
                     self._start(self._answer(group, flow, first))
-        if at_once:
-            self._start(self._store_together(at_once))
+        if immediate:
+            self._start(self._store_together(immediate))
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -98,15 +100,13 @@ class JudgeRunner:
         task.add_done_callback(self.tasks.discard)
 
     async def _store_together(self, answers: list[tuple[_Group, Sequence[Judgment]]]) -> None:
-        """Settle what flows returned without asking anything: one hand-over to the journal for all
-        of them.
-        """
+        """Settle what flows returned without asking anything, in one job of the journal."""
         try:
             judgments: list[Judgment] = []
             for group, returned in answers:
                 judgments += returned
                 keys = {judgment.key for judgment in returned}
-                missing = [address for key, address in group.open.items() if key not in keys]
+                missing = [address for key, address in group.unsettled.items() if key not in keys]
                 judgments += [
                     self._failed(group.rubric, address, NO_VERDICT) for address in missing
                 ]
@@ -121,7 +121,7 @@ class JudgeRunner:
         else:
             by_key = {judgment.key: judgment for judgment in judgments}
             for group, _ in answers:
-                for key, address in group.open.items():
+                for key, address in group.unsettled.items():
                     self._pending.settle(address, by_key[key])
 
     async def _answer(self, group: _Group, flow: JudgeFlow | None, step: object) -> None:
@@ -132,7 +132,7 @@ class JudgeRunner:
         """
         try:
             await self._settle(group, await self._drive(group, flow, step))
-            if group.open:
+            if group.unsettled:
                 await self._settle(group, self._all_failed(group, NO_VERDICT))
         except (Stopped, RagAssayError, asyncio.CancelledError) as error:
             self._give_up(group, error)
@@ -153,7 +153,7 @@ class JudgeRunner:
             return cast(tuple[Judgment, ...], end.value)
 
     async def _serve(self, group: _Group, step: object) -> tuple[Reply, ...]:
-        """Do what a flow asks for; what it is sent for it."""
+        """Do what a flow asks for; returned is what the flow is sent."""
         if isinstance(step, Keep):
             if step.beside:
                 await self._journal.put(step.judgments)
@@ -168,7 +168,7 @@ class JudgeRunner:
     async def _settle(self, group: _Group, judgments: Sequence[Judgment]) -> None:
         await self._journal.put(judgments)
         for judgment in judgments:
-            address = group.open.pop(judgment.key, None)
+            address = group.unsettled.pop(judgment.key, None)
             if address is not None:
                 self._pending.settle(address, judgment)
 
@@ -188,9 +188,11 @@ class JudgeRunner:
             self._give_up(group, second)
 
     def _give_up(self, group: _Group, error: BaseException) -> None:
-        seen = Stopped() if isinstance(error, asyncio.CancelledError) else error
-        for address in group.open.values():
-            self._pending.fail(address, seen)
+        # A CancelledError in a future would cancel the rows that wait for it, which nobody has
+        # cancelled.
+        reason = Stopped() if isinstance(error, asyncio.CancelledError) else error
+        for address in group.unsettled.values():
+            self._pending.fail(address, reason)
         if isinstance(error, RagAssayError):
             self._abort(error)
 
@@ -209,14 +211,15 @@ class JudgeRunner:
                 # Whatever the result of one is: the others are paid for, and their answers count.
                 await asyncio.wait(left)
         finally:
-            # Where this group is out of time, each is settled before the ledger is written.
+            # Where the run ends before them, each is settled with the budget before the ledger is
+            # written.
             for task in tasks:
                 task.cancel()
             results = await asyncio.gather(*tasks, return_exceptions=True)
         return _replies(results)
 
     def _all_failed(self, group: _Group, reason: str) -> list[Judgment]:
-        return [self._failed(group.rubric, address, reason) for address in group.open.values()]
+        return [self._failed(group.rubric, address, reason) for address in group.unsettled.values()]
 
     def _failed(self, rubric: str, address: JudgmentAddress, reason: str) -> Judgment:
         fingerprint, key = address
@@ -225,8 +228,8 @@ class JudgeRunner:
 
 
 def _replies(results: Sequence[Reply | BaseException]) -> tuple[Reply, ...]:
-    """The replies to calls that were made together. A call that was not made because the run stops
-    is a failed one where others were answered; raises Stopped where none was made.
+    """The replies to calls that were made together. Where the run stopped before some of them,
+    these have failed; raises Stopped where none was made.
     """
     stopped = 0
     for result in results:

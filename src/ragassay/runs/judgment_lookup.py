@@ -65,13 +65,13 @@ class JudgmentLookup:
     async def resolve(self, questions: Sequence[Question]) -> dict[JudgmentAddress, Judgment]:
         """The Judgments that the questions ask for."""
         judgments: dict[JudgmentAddress, Judgment] = {}
-        waits: dict[JudgmentAddress, asyncio.Future[Judgment]] = {}
+        futures: dict[JudgmentAddress, asyncio.Future[Judgment]] = {}
         new: dict[JudgmentAddress, Request] = {}  # to look up in the store, or to ask
         pending = self._pending
         loop = asyncio.get_running_loop()
         for question in questions:
             for address, request in question.requests:
-                if address in judgments or address in waits:
+                if address in judgments or address in futures:
                     continue
                 recent = pending.recent.get(address)
                 if recent is not None:
@@ -82,16 +82,16 @@ class JudgmentLookup:
                 if future is None:
                     new[address] = request
                     future = pending.futures[address] = loop.create_future()
-                waits[address] = future
+                futures[address] = future
         if new:
             await self._look_up_or_ask(questions, new)
-        if waits:
-            await _all_done(waits.values())
-            for address, future in waits.items():
+        if futures:
+            await _all_done(futures.values())
+            for address, future in futures.items():
                 judgments[address] = future.result()
-            # Asked by another row at this moment or a moment ago: reused either way, so that no
-            # figure depends on the order.
-            reused = [address for address in waits if address not in new]
+            # What another row asked at the same moment counts as cached, as what it asked a moment
+            # ago does: no figure depends on which row came first.
+            reused = [address for address in futures if address not in new]
             self._count_cached(sum(judgments[address].judged for address in reused))
         return judgments
 
@@ -112,14 +112,12 @@ class JudgmentLookup:
             raise
 
     async def _reuse(self, stored: dict[JudgmentAddress, Judgment]) -> None:
-        # What the run had bought before it was stopped is in its ledger already, and saves it
-        # nothing.
+        # What an earlier part of this run has bought is in its ledger, and is no saving.
         own = frozenset[JudgmentAddress]()
         if self._resumed and stored:
             own = await self._journal.stored_by_this_run(list(stored))
         for address, judgment in stored.items():
-            # What was paid before is not paid again: a Judgment from the cache costs this run
-            # nothing.
+            # The Judgment costs this run nothing, so its spend must not be counted again.
             if address not in own:
                 self._budget.save(judgment.spend)
             self._pending.settle(address, replace(judgment, spend=Spend()))
@@ -155,7 +153,8 @@ def _by_row(
 
 
 async def _all_done(futures: Iterable[asyncio.Future[Judgment]]) -> None:
-    """Wait until all futures are done, whatever with."""
+    """Wait until all futures have a result or an error."""
+    # Not gather: where this row is cancelled, that would cancel futures other rows wait for.
     pending = [future for future in futures if not future.done()]
     if pending:
         await asyncio.wait(pending)

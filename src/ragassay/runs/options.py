@@ -50,7 +50,9 @@ class Declaration:
 
 
 NOT_A_FLAG = ("",)
-"""The flags of an option that the command line does not have."""
+"""The flags of an option that the command line does not have. Not (), which stands for "--" and the
+option's name.
+"""
 
 
 def option(default: Any, help: str, **details: Any) -> Any:
@@ -260,6 +262,7 @@ class Options:
     def from_json(stored: Mapping[str, object]) -> Options:
         """The options that `to_json` wrote."""
         values: dict[str, Any] = dict(stored)
+        # JSON has lists where the fields are tuples.
         for declared in declared_options().values():
             if isinstance(declared.default, tuple):
                 values[declared.name] = tuple(values.get(declared.name) or ())
@@ -304,6 +307,7 @@ class Option:
         """Raise SetupError E0101 for a value that it cannot have."""
         where = f"--{self.name.replace('_', '-')}"
         low = self.declaration.at_least
+        # Written this way round, the comparison refuses NaN as well.
         if low is not None and value is not None and not low <= value < float("inf"):
             raise SetupError(
                 "E0101",
@@ -372,6 +376,7 @@ def make_options(arguments: Mapping[str, Any]) -> Options:
     """
     declared = declared_options()
     values: dict[str, Any] = {}
+    # The metrics are both: an argument that may hold objects, and an option that holds names.
     for name in declared.keys() - NOT_OPTIONS:
         argument = arguments.get(name, declared[name].default)
         if declared[name].is_given(argument):

@@ -1,8 +1,8 @@
 """The Judgments on their way, and those that have just come: equal Requests are asked once.
 
 Rows that are driven at the same time often ask the same (a shared context, a shared claim). The
-first asker opens the Judgment, all wait for it, and those who come a moment later find it in memory
-without a look at the disk.
+first that asks makes the future, all wait for it, and rows that come a moment later find the
+Judgment in memory without reading the disk.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class PendingJudgments:
         future = self.futures.pop(address, None)
         if future is not None and not future.done():
             future.set_result(judgment)
+        # One that failed is asked again by the next row.
         if judgment.judged:
             self.recent[address] = judgment
             if len(self.recent) > RECENT:

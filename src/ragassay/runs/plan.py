@@ -1,5 +1,6 @@
-"""What is to be done: rows, metrics, judge and model made ready, and every mistake in the set-up
-found before a call.
+"""The plan of a run: rows, metrics, judge and model, made ready before the first call.
+
+Every mistake in the set-up is found here, where it costs nothing.
 """
 
 from __future__ import annotations
@@ -132,19 +133,19 @@ def make_plan(
     metrics: str | Sequence[str | Metric] | None,
     *,
     app: App | None = None,
-    here: bool = False,
+    in_callers_loop: bool = False,
     earlier: Manifest | None = None,
 ) -> Plan:
-    """Everything that can be wrong with the set-up is found here, before a row is judged or a call
-    is paid.
+    """The plan of a run with these options, checked. Raises SetupError or DataError for whatever is
+    wrong with the set-up or the rows.
 
-    app: the application itself, where it was passed and not named. here: an asynchronous one runs
-    in the caller's event loop. earlier: the manifest of a run that validated these rows before; a
-    file that has not changed is not validated anew.
+    app: the application itself, where it was passed and not named. in_callers_loop: an asynchronous
+    one runs in the caller's event loop. earlier: the manifest of a run that validated these rows
+    before; a file that has not changed is not validated anew.
     """
     from ragassay.datasets import Scan
 
-    setup = make_setup(options, metrics, app=app, here=here)
+    setup = make_setup(options, metrics, app=app, in_callers_loop=in_callers_loop)
     dataset = open_dataset(rows, options)
     if earlier is not None and dataset.unchanged(earlier.source_hash):
         # A scan parses and validates every row, and the hash already says that nothing is new.
@@ -184,7 +185,7 @@ def make_setup(
     metrics: str | Sequence[str | Metric] | None,
     *,
     app: App | None = None,
-    here: bool = False,
+    in_callers_loop: bool = False,
 ) -> Setup:
     """What `make_plan` makes ready before it looks at the rows."""
     registry = rubric_registry(options.rubrics)
@@ -205,7 +206,7 @@ def make_setup(
         judge=judge,
         model=model,
         info=_judge_info(options, chosen, judge, model),
-        application=_application(options, app, here),
+        application=_application(options, app, in_callers_loop),
         notes=notes,
         batches=batches,
     )
@@ -230,9 +231,9 @@ def _judge_info(
     options: Options, metrics: Sequence[Metric], judge: Judge, model: Model
 ) -> JudgeInfo:
     """What the manifest holds of the judge, for the rubrics that the metrics ask for."""
-    asked = set(itertools.chain.from_iterable(map(_judged_rubrics, metrics)))
+    judged = set(itertools.chain.from_iterable(map(_judged_rubrics, metrics)))
     # Sorted, so that equal set-ups write equal manifests.
-    rubrics = sorted(asked)
+    rubrics = sorted(judged)
     return JudgeInfo(
         uri=options.judge,
         rubrics={rubric: judge.rubric_version(rubric) for rubric in rubrics},
@@ -242,7 +243,7 @@ def _judge_info(
     )
 
 
-def _application(options: Options, app: App | None, here: bool) -> Application | None:
+def _application(options: Options, app: App | None, in_callers_loop: bool) -> Application | None:
     """The user's application, opened; None where the run has none."""
     if options.app is None:
         return None
@@ -250,7 +251,7 @@ def _application(options: Options, app: App | None, here: bool) -> Application |
         app if app is not None else options.app,
         timeout=options.app_timeout,
         concurrency=options.app_concurrency,
-        here=here,
+        in_callers_loop=in_callers_loop,
     )
 
 
@@ -272,8 +273,8 @@ def rubric_registry(rubrics: Sequence[str | os.PathLike[str]]) -> RubricRegistry
 def _metrics(
     metrics: str | Sequence[str | Metric] | None, options: Options, registry: RubricRegistry
 ) -> tuple[Metric, ...]:
-    """The metrics asked for, else those of the preset or the default ones; and every judge of the
-    user's: who gives its file asks for it.
+    """The metrics that are asked for, else those of the preset, else the default ones; and one for
+    each of the user's own rubric files: who names a file wants it judged.
     """
     own = {rubric.id: custom_metric(rubric) for rubric in registry.custom}
     requested: str | Sequence[str | Metric] = metrics if metrics is not None else options.metrics
@@ -326,16 +327,16 @@ def _answerable(
 
     if options.judge != "offline":
         return chosen, ()
-    able = [metric for metric in chosen if all(map(answers_offline, _judged_rubrics(metric)))]
-    omitted = [str(metric) for metric in chosen if metric not in able]
+    answerable = [metric for metric in chosen if all(map(answers_offline, _judged_rubrics(metric)))]
+    omitted = [str(metric) for metric in chosen if metric not in answerable]
     if not omitted:
-        return tuple(able), ()
+        return tuple(answerable), ()
     note = f"left out of the preset, for the offline judge cannot answer them: {', '.join(omitted)}"
-    return tuple(able), (note,)
+    return tuple(answerable), (note,)
 
 
 def _model(options: Options) -> Model:
-    """The model behind the judge's URI; of a composed judge all of its members' behind one door."""
+    """The model behind the judge's URI; for a composed judge, the models of its members as one."""
     from ragassay.judges import composition
 
     composed = composition(options.judge)
@@ -412,7 +413,7 @@ def _composed_judge(
     members: tuple[Judge, ...],
     registry: RubricRegistry,
 ) -> Judge:
-    """A panel, a cascade or a checked judge over its members."""
+    """A panel, a cascade or a checked judge over its members. A panel has no threshold."""
     from ragassay.judges import CascadeJudge, CheckedJudge, PanelJudge
 
     if threshold is None:
@@ -508,11 +509,13 @@ def _judged_rubrics(metric: Metric) -> tuple[str, ...]:
 
 
 def _rubrics(metric: Metric) -> tuple[str, ...]:
-    asked = getattr(metric, "rubrics", None)
-    return tuple(asked) if asked is not None else metric.declaration.rubrics
+    # A metric whose parameters decide what it asks has a property; else the declaration says it.
+    by_parameters = getattr(metric, "rubrics", None)
+    return metric.declaration.rubrics if by_parameters is None else tuple(by_parameters)
 
 
 def _with_claims(metric: Metric) -> Metric:
+    # Only metrics that cut responses into claims have this parameter.
     if "claims" in getattr(metric, "__dataclass_fields__", {}):
         changed: Metric = replace(metric, claims="llm")  # type: ignore[type-var]
         return changed

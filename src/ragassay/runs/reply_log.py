@@ -64,7 +64,9 @@ class ReplyLog:
     # -- what was there
 
     def _recover(self) -> Ledger | None:
-        """Read all segments; the newest begins with what all before it came to."""
+        """Read all segments: replies count from each, what was spent from the newest, which begins
+        with the sum of all before it.
+        """
         ledger: Ledger | None = None
         for path in self._paths():
             self._next = int(path.suffix[1:]) + 1
@@ -78,13 +80,14 @@ class ReplyLog:
         waiting: dict[int, Decimal | None] = {}
         for kind, body in records(path):
             if kind == "start":
+                # What a mapped file held when the machine went down may be on the disk in part.
                 if body["boot"] != boot_id():
                     break
                 account = Account(_ledger(body["ledger"]))
                 counts = body.get("counts", True)
                 self.owner = body.get("owner", "")
                 waiting = {int(ticket): _decimal(worst) for ticket, worst in body["open"].items()}
-            elif account is None:
+            elif account is None:  # it does not begin as a segment does
                 break
             elif kind == "sent":
                 waiting[body["ticket"]] = _decimal(body["worst"])
@@ -113,7 +116,7 @@ class ReplyLog:
         return reply
 
     def borrow(self, replies: Replies) -> None:
-        """Hand these out too, which another log holds. They are taken out of the argument."""
+        """Return the replies of another log as well. `take` removes them from the argument."""
         self._lent = replies
 
     def take(self, key: str) -> ChatReply | None:
@@ -122,8 +125,8 @@ class ReplyLog:
         return replies.popleft() if replies else None
 
     def forget(self) -> None:
-        """Hand out no reply of before, nor after another kill: what was lost then is to be asked
-        anew. What had been spent must be stored elsewhere. Raises EnvironmentFailure.
+        """Drop all replies of before, on the disk too: what failed then is to be asked again, also
+        after another kill. What had been spent must be stored elsewhere. Raises EnvironmentFailure.
         """
         self.replies.clear()
         self._lent = {}
@@ -140,9 +143,9 @@ class ReplyLog:
     # -- what is added
 
     def begin(self, base: Ledger | None, *, owner: str = "", anew: bool = False) -> None:
-        """Go on from this ledger; None: what is spent is counted elsewhere. Nothing is written
-        before the first call is sent, but for anew: then what the log says was spent is replaced at
-        once. Raises EnvironmentFailure when that cannot be written.
+        """Go on from this ledger; None: what is spent is counted elsewhere. anew: replace what the
+        log says was spent at once; else nothing is written before the first call is sent. Raises
+        EnvironmentFailure when that cannot be written.
         """
         self._account = Account(base)
         self._counts = base is not None
@@ -177,8 +180,8 @@ class ReplyLog:
             self._write({"is": "arrived", "ticket": ticket, **_record(key, reply)})
 
     def keep(self, replies: Replies) -> None:
-        """Hold replies of another log, to be handed out from here, but for those that are held
-        already. Raises EnvironmentFailure.
+        """Add the replies of another log, but for those that are here already, as after a recovery
+        that was broken off. Raises EnvironmentFailure.
         """
         for key, others in replies.items():
             own = self.replies.setdefault(key, deque())
@@ -209,11 +212,9 @@ class ReplyLog:
         return not self._has_replies
 
     def close(self, *, finished: bool) -> None:
-        """Let go of the file; remove all of the run's when it has finished; an orderly stop keeps
-        only what is written.
-        """
+        """Close the file, and remove all files of a run that has finished."""
         if self._segment is not None:
-            self._segment.truncate()
+            self._segment.truncate()  # the space that was claimed for further records
         self._close_segment()
         if finished:
             for path in self._paths():
@@ -241,6 +242,7 @@ class ReplyLog:
             self._close_segment()
             path.unlink(missing_ok=True)
             raise
+        # The segment that was closed just now stays: its last replies may not be judged yet.
         for before in old[:-1]:
             if before not in self._kept_paths and _age(before) > KEEP_SECONDS:
                 before.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What the store says of how a run stands, written from when it is driven."""
+"""The state of a run in the store, kept up to date while the run is driven."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 
 class StateWriter:
-    """What the store says of how a run stands, from when it is driven: `begun` once it says so.
-    Thread-safe.
+    """Writes state, ledger and seconds of one run to the store. Thread-safe.
 
-    seconds: wall-clock time that it took before.
+    begun: whether anything was written yet. seconds: wall-clock time of earlier parts of the run.
     """
 
     def __init__(self, store: Store, run_id: str, seconds: float) -> None:
         self._store, self._run_id = store, run_id
         self._since = time.monotonic() - seconds
         self._saving = threading.Lock()
-        self._ended = self.begun = False
+        self._ended = False
+        self.begun = False
 
     def save(self, state: RunState, reason: str, ledger: Callable[[], Ledger]) -> None:
-        """Write it; nothing, once the run has ended. Raises RagAssayError."""
-        with (
-            self._saving
-        ):  # a late beat of the ticker must overwrite neither a newer ledger nor how the run ended
+        """Write the state; nothing, once the run has ended. Raises RagAssayError."""
+        # The ticker saves from threads: a late one must overwrite neither a newer ledger nor the
+        # end of the run. So the ledger is taken under the lock, too.
+        with self._saving:
             if self._ended:
                 return
             self._ended = state is not RunState.RUNNING

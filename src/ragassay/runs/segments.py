@@ -108,11 +108,12 @@ def records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     at = 0
     while at + HEAD.size <= len(data):
         size, checksum = HEAD.unpack_from(data, at)
-        if not size:
+        if not size:  # the zeros behind the last record
             return
         body = data[at + HEAD.size : at + HEAD.size + size]
         if len(body) != size:
             return
+        # No kill does that: the disk or the machine has failed.
         if zlib.crc32(body) != checksum:
             yield DAMAGED, {}
             return

@@ -1,7 +1,7 @@
 """A run driven from its start, or from a resume, to its end.
 
-What an earlier part of the run left is recovered, the rows are driven, and the store is told how it
-ended, whatever ends it. Nothing is forgotten before what replaces it is stored.
+What an earlier part of the run left is recovered, the rows are driven, and the end is stored,
+whatever ends the run. Nothing is removed before what replaces it is stored.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Session:
 
         # The name is no longer than a store's own may be.
         log = ReplyLog(self._store.beside(f"ragassay-{self._manifest.run_id}.replies"))
-        log_is_needless = False
+        log_may_go = False
         try:
             base = await self._recover(log)
             done = self._store.done(self._manifest.run_id)
@@ -106,7 +106,8 @@ class Session:
             outcome = await self._drive_rows(driver, done)
         except RagAssayError as error:
             if self._save_failure(RunState.FAILED, str(error)):
-                log_is_needless = log.holds_no_reply
+                # Its ledger is in the store now; without replies nothing else is in it.
+                log_may_go = log.holds_no_reply
             self._add_resume_command(error)
             raise
         except BaseException as error:
@@ -119,14 +120,14 @@ class Session:
             raise starved from error
         finally:
             await self._plan.close()
-            log.close(finished=log_is_needless)
+            log.close(finished=log_may_go)
         self._finish(outcome, driver, budget, log)
 
     # -- what an earlier part of the run left
 
     async def _recover(self, log: ReplyLog) -> Ledger:
-        """The ledger with which the run begins or goes on, stored; what it was read from is tidied
-        away. Raises RagAssayError.
+        """The ledger with which the run begins or goes on. It is stored, and what it was read from
+        is removed. Raises RagAssayError.
         """
         writer = "" if self._before is None else self._before.writer
         leftovers = self._distribution.recover_parts(self._store, self._manifest.run_id, writer)
@@ -228,9 +229,9 @@ class Session:
         plan = self._plan
         driver.progress.rows = len(done)
         rows = plan.rows(done)
-        unawaited = None if plan.options.wait else plan.batches
+        batches_not_awaited = None if plan.options.wait else plan.batches
         batched = plan.batches is not None
-        async with ticking(driver, self._watch, self._save_snapshot, unawaited):
+        async with ticking(driver, self._watch, self._save_snapshot, batches_not_awaited):
             with (
                 stop_on_signals(driver, self._resume_command, self._tell, batched),
                 self._watchdog(driver),

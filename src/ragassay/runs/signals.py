@@ -21,9 +21,10 @@ class Stoppable(Protocol):
 
 @contextmanager
 def stop_on_signals(
-    engine: Stoppable, go_on: str, tell: Callable[[str], None] | None, patient: bool
+    engine: Stoppable, resume_command: str, tell: Callable[[str], None] | None, batched: bool
 ) -> Iterator[None]:
     """First Ctrl-C or SIGTERM: stop cleanly. Second: leave at once (what is judged is on disk)."""
+    # Only the main thread may set handlers, and asyncio has none on Windows.
     if threading.current_thread() is not threading.main_thread() or sys.platform == "win32":
         yield
         return
@@ -35,16 +36,19 @@ def stop_on_signals(
         seen += 1
         if seen > 1:
             if tell is not None:
-                tell(f"Ended at once. To go on: {go_on}")
+                tell(f"Ended at once. To go on: {resume_command}")
+            # Not sys.exit: its clean-up would wait for threads that may hang.
             os._exit(130)
         if tell is not None:
-            kept = "batches at the provider go on, and resume collects them"
-            kept = kept if patient else "the calls in flight are finished and kept"
-            tell(f"Stopping: {kept}. Ctrl-C again ends at once.")
+            calls = "the calls in flight are finished and kept"
+            if batched:
+                calls = "batches at the provider go on, and resume collects them"
+            tell(f"Stopping: {calls}. Ctrl-C again ends at once.")
         engine.stop()
 
-    # What the host has set comes back at the end. What it has set through the loop cannot be read,
-    # and is left alone.
+    # What the host has set comes back at the end. A handler that it has set through the event loop
+    # shows as asyncio's _sighandler_noop and cannot be read: it is left alone, as is an ignored
+    # signal.
     before = {kind: signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)}
     kinds = [
         kind

@@ -21,7 +21,7 @@ Tell = Callable[[str], None]
 """Called with each line about how the rows are read ("read user_input as question")."""
 
 
-TICK_S = 0.2
+TICK_SECONDS = 0.2
 TICKS_A_SAVE = 5
 
 
@@ -35,7 +35,7 @@ class Ticked(Protocol):
 
 
 def harmless(watch: Watch | None, tell: Tell | None) -> Watch | None:
-    """The callback, which is left alone from its first error on: a display must not cost a run."""
+    """The callback, not called again after its first error: a display must not cost a run."""
     failed = False
 
     def call(progress: Progress) -> None:
@@ -84,11 +84,13 @@ async def tick(
     do nothing else.
     """
     for count in itertools.count(1):
-        await asyncio.sleep(TICK_S)
+        await asyncio.sleep(TICK_SECONDS)
         if batches is not None and batches.waits_for_provider:
             driver.stop(reason=f"all calls are handed over ({batches.status.partition(',')[0]})")
         if watch is not None:
             watch(driver.progress)
         if count % TICKS_A_SAVE == 0:
+            # In a thread, for a slow disk must not hold up calls. What fails is tried again in a
+            # second; where the store fails for good, the journal ends the run.
             with suppress(RagAssayError):
                 await asyncio.to_thread(save)

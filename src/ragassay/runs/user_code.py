@@ -24,8 +24,8 @@ THREADS = 8
 """Calls of the user's code at once, in one run."""
 
 MOST_LOST = 32
-"""Threads that may be lost and still alive. With more, no further call is made: the process would
-fill with them.
+"""Threads that did not come back and still live. With so many no further call is made: the process
+would fill with them.
 """
 
 
@@ -41,7 +41,7 @@ class UserCode:
     def __init__(self, threads: int = THREADS) -> None:
         self._slots = asyncio.Semaphore(threads)
         self._idle: list[_Worker] = []
-        self._lost: list[_Worker] = []
+        self._lost_workers: list[_Worker] = []
 
     async def run(self, work: Callable[[], T], seconds: float) -> T:
         """What `work` returns. Raises what it raises, whatever that is, and UserCodeTimeout after
@@ -54,6 +54,7 @@ class UserCode:
 
             def wake(_: Future[T]) -> None:
                 with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                    # Cancelled, as set_result raises where the wait has been cancelled before.
                     loop.call_soon_threadsafe(done.cancel)
 
             answer = worker.start(work)
@@ -80,16 +81,16 @@ class UserCode:
         return _outcome(answer, in_time)
 
     def close(self) -> None:
-        """End the idle threads; those that are lost are not waited for."""
+        """End the idle threads; those that did not come back are not waited for."""
         for worker in self._idle:
             worker.end()
         self._idle.clear()
 
     def _take_worker(self) -> _Worker:
-        self._lost = [worker for worker in self._lost if worker.alive]
-        if len(self._lost) >= MOST_LOST:
+        self._lost_workers = [worker for worker in self._lost_workers if worker.alive]
+        if len(self._lost_workers) >= MOST_LOST:
             raise UserCodeTimeout(
-                f"it was not called: {len(self._lost)} earlier calls have not come back"
+                f"it was not called: {len(self._lost_workers)} earlier calls have not come back"
             )
         return self._idle.pop() if self._idle else _Worker()
 
@@ -98,7 +99,7 @@ class UserCode:
             self._idle.append(worker)
         else:
             worker.give_up()
-            self._lost.append(worker)
+            self._lost_workers.append(worker)
 
 
 def _outcome(answer: Future[T], in_time: bool) -> T:

@@ -13,16 +13,16 @@ from collections.abc import Callable
 
 from ragassay.runs.progress import Progress
 
-LONG = 20.0
-"""Seconds of one wait from which it is reported; again each time it has doubled."""
+LONG_WAIT = 20.0
+"""Seconds from which a wait is reported; again each time it has doubled."""
 
-EVERY = 2.0
-"""Seconds between two looks."""
+CHECK_INTERVAL = 2.0
+"""Seconds between two checks."""
 
 
 class Watchdog:
     """Reports the long waits of a running loop to `notify`. Use as a context manager inside the
-    loop.
+    loop. long_wait and interval: seconds.
     """
 
     def __init__(
@@ -30,13 +30,13 @@ class Watchdog:
         progress: Progress,
         notify: Callable[[str], None],
         *,
-        long: float = LONG,
-        every: float = EVERY,
+        long_wait: float = LONG_WAIT,
+        interval: float = CHECK_INTERVAL,
     ) -> None:
         self._progress = progress
         self._notify = notify
-        self._long = long
-        self._every = every
+        self._long_wait = long_wait
+        self._interval = interval
         self._end = threading.Event()
         self._alive_at = time.monotonic()  # when the loop last ran something for the watchdog
         self._thread = threading.Thread(target=self._watch, name="ragassay-watchdog", daemon=True)
@@ -53,19 +53,19 @@ class Watchdog:
 
     def _watch(self) -> None:
         reported = 0.0
-        while not self._end.wait(self._every):
+        while not self._end.wait(self._interval):
             try:
                 self._loop.call_soon_threadsafe(self._note_alive)
             except RuntimeError:  # the loop is closed
                 return
-            blocked = time.monotonic() - self._alive_at - self._every
-            if blocked < self._long:
+            blocked = time.monotonic() - self._alive_at - self._interval
+            if blocked < self._long_wait:
                 reported = 0.0
                 self._report_rows()
             elif blocked > 2 * reported:
                 reported = blocked
-                what = self._progress.computing or "the event loop"
-                self._notify(f"nothing moves for {blocked:.0f} s: {what} does not give way")
+                culprit = self._progress.computing or "the event loop"
+                self._notify(f"nothing moves for {blocked:.0f} s: {culprit} does not give way")
 
     def _note_alive(self) -> None:
         self._alive_at = time.monotonic()
@@ -73,8 +73,9 @@ class Watchdog:
     def _report_rows(self) -> None:
         now = time.monotonic()
         long_waits = []
+        # A copy: the event loop adds and removes rows meanwhile.
         for activity in list(self._progress.activities.values()):
-            if now - activity.since >= max(self._long, 2 * activity.reported):
+            if now - activity.since >= max(self._long_wait, 2 * activity.reported):
                 long_waits.append(activity)
         if not long_waits:
             return
