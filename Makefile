@@ -21,9 +21,9 @@ demo: setup
 test: setup .venv/.browser
 	$(PY) -m pytest $(PYTEST_ARGS)
 
-# The quick tests: no commands, servers, clusters or browsers.
+# The quick tests: no commands, servers, clusters or browsers, and a sixth of the examples of each property.
 test-fast: setup
-	$(PY) -m pytest $(PYTEST_ARGS) -m "not slow"
+	$(PY) -m pytest $(PYTEST_ARGS) -m "not slow" --hypothesis-profile=quick
 
 # The heavier doses of the fault and fuzzing suites (hours), recorded in benchmarks/results.
 soak: setup

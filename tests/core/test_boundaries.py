@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragassay.core import boundaries, is_fault
+from support.examples import examples
 
 
 def parts(text: str) -> list[str]:
@@ -71,7 +72,7 @@ def test_a_wish_to_end_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.text(st.characters() | st.sampled_from("ABc .!?\n\u00a0\u3000\u2028\x85é漢。"), max_size=40)
 )

@@ -165,6 +165,7 @@ def test_a_broken_array_keeps_the_rows_before_the_break(tmp_path, text, says):
     assert says in found[-1].what
 
 
+@pytest.mark.slow
 def test_array_elements_across_read_blocks_are_whole(tmp_path):
     rows = [{"question": f"{n} " + '\\"[{' * (n * 997 % 3000)} for n in range(300)]
     found = read(tmp_path, json.dumps(rows).encode(), "rows.json")
@@ -294,6 +295,7 @@ def test_a_format_can_be_named_and_a_wrong_one_is_refused(tmp_path):
         read(tmp_path, GOOD, "rows.txt", format="jsonlines")
 
 
+@pytest.mark.slow
 def test_a_cut_gzip_file_keeps_the_rows_before_the_cut(tmp_path):
     rows = b"".join(GOOD.replace(b'"a"', b'"%d"' % n) for n in range(20_000))
     found = read(tmp_path, gzip.compress(rows, mtime=0)[:-2_000], "rows.jsonl.gz")
@@ -367,6 +369,7 @@ def test_the_hash_follows_the_bytes_of_the_file(tmp_path):
     assert open_rows(path).scan().source_hash != first
 
 
+@pytest.mark.slow
 def test_a_row_with_a_10_mb_context_is_read_within_a_second(tmp_path):
     row = json.dumps({"question": "Q", "contexts": ['word: \\ " é' * 1_000_000]}).encode()
     start = time.process_time()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ragassay.core import AppUsage, BadRow, Context, DataError, RagAssayError, Sample
 from ragassay.datasets import from_record, open_rows, to_record
+from support.examples import examples
 
 unicode = st.text(st.characters(exclude_categories=["Cs"]))
 names = unicode.filter(bool)
@@ -66,7 +67,7 @@ def test_a_sample_reads_back_from_its_record(sample):
 
 
 @given(samples)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_a_sample_reads_back_from_a_file_of_its_record(sample):
     line = json.dumps(to_record(sample), ensure_ascii=False).encode()
     assert listed(line, "rows.jsonl") == [sample]
@@ -74,7 +75,7 @@ def test_a_sample_reads_back_from_a_file_of_its_record(sample):
 
 
 @given(st.lists(st.binary(max_size=60).map(lambda b: b.replace(b"\n", b"")), max_size=6))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_any_bytes_as_json_lines_give_a_row_for_every_line(lines):
     whole = b'{"question": "Q"}\n' + b"\n".join(lines)
     found = listed(whole, "rows.jsonl")
@@ -122,7 +123,7 @@ FIELDS = [
 @pytest.mark.slow
 @example({"labels": [[None, None], [[], None]]})
 @given(st.dictionaries(st.sampled_from(FIELDS), json_like, max_size=8))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_json_in_any_field_is_a_sample_or_a_bad_row(row):
     anchor = {"question": "Q"}
     anchor_item, item = open_rows([anchor, row])
@@ -135,7 +136,7 @@ def test_any_json_in_any_field_is_a_sample_or_a_bad_row(row):
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_bytes_in_any_format_raise_nothing_but_our_errors(data):
     for name in ("a.jsonl", "a.json", "a.csv", "a.tsv", "a.jsonl.gz"):
         for found in (listed(data, name), listed(b"question,answer\n" + data, name)):
@@ -143,7 +144,7 @@ def test_any_bytes_in_any_format_raise_nothing_but_our_errors(data):
 
 
 @given(st.text('{}[],:"\\ \nab1', max_size=60))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_any_brackets_and_quotes_as_an_array_keep_the_row_before_them(text):
     found = listed(b'[{"question": "Q"},' + text.encode(), "a.json")
     assert found is not None
@@ -162,7 +163,7 @@ def test_any_brackets_and_quotes_as_an_array_keep_the_row_before_them(text):
         max_size=5,
     )
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_every_line_of_a_csv_without_line_breaks_in_cells_is_a_row(rows):
     lines = [",".join(row).replace('"', "") for row in rows]
     found = listed(("question,answer\nQ,A\n" + "\n".join(lines)).encode(), "a.csv")
@@ -171,7 +172,7 @@ def test_every_line_of_a_csv_without_line_breaks_in_cells_is_a_row(rows):
 
 
 @given(st.binary(max_size=40), st.integers(0, 200), st.integers(0, 255))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_damage_to_a_gzip_file_is_never_a_crash(data, place, byte):
     packed = bytearray(gzip.compress(b'{"question": "Q"}\n' * 20 + data))
     packed[place % len(packed)] = byte

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from ragassay.core import BadRow, Context, DataError, NothingToDo, RagAssayError, Sample, SetupError
 from ragassay.datasets import Dataset, open_rows, to_record
 from ragassay.datasets.memory import Spooled
+from support.examples import examples
 from support.present import present
 from support.rows import samples
 
@@ -143,6 +144,7 @@ def test_a_large_table_keeps_its_order_over_batches():
         assert [s.id for s in open_rows(source)] == [str(n) for n in range(3000)]
 
 
+@pytest.mark.slow
 def test_a_generator_is_kept_in_a_file_that_goes_with_the_dataset():
     data = open_rows(
         row
@@ -241,7 +243,7 @@ def test_a_damaged_parquet_file_is_a_data_error(tmp_path):
     assert caught.value.code == "E0310"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.integers(0, 10_000), st.integers(0, 255), st.sampled_from(["parquet", "feather", "arrow"])
 )

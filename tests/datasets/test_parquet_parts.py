@@ -62,6 +62,7 @@ def test_lines_whose_columns_no_schema_names_are_not_cut(tmp_path: Path) -> None
     assert not open_rows(path).cuttable
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "environment", "pool"),
     [

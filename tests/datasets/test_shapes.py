@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from ragassay.core import AppUsage, BadRow, Context, DataError, NothingToDo, Sample, SetupError
 from ragassay.datasets import from_record, open_rows, to_record
+from support.examples import examples
 from support.present import present
 from support.rows import bad_rows, samples
 
@@ -457,7 +458,7 @@ COLUMNS = [
 @pytest.mark.slow
 @example({"error": [[]]})
 @given(st.dictionaries(st.sampled_from(COLUMNS), json_like, max_size=6))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_any_json_in_the_columns_of_any_tool_is_a_sample_or_a_bad_row(row):
     with contextlib.suppress(SetupError):  # two columns for one field
         (item,) = open_rows([{"question": "Q", **row}])

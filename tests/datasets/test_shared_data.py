@@ -19,6 +19,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["wice", "ragtruth_qa", "mtrag_human", "clapnq", "openqa_eval", "haluquestqa", "bipia"]
 )

@@ -27,6 +27,7 @@ from ragassay.datasets import (
 )
 from ragassay.metrics import parse
 from ragassay.scoring import rank_by_score
+from support.examples import examples
 from support.present import present
 from support.rows import samples
 
@@ -77,7 +78,7 @@ scored = st.dictionaries(
 
 
 @given(scored)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_order_of_a_run_is_the_one_that_scoring_gives(tmp_path_factory, ranked):
     path = tmp_path_factory.mktemp("run") / "r.txt"
     path.write_text("".join(f"q Q0 {doc} 0 {score!r} t\n" for doc, score in ranked.items()))
@@ -168,7 +169,7 @@ def test_a_cut_file_and_a_line_without_an_end_are_errors(tmp_path, monkeypatch):
 
 
 @given(st.binary(max_size=80))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_any_bytes_give_judgements_or_one_of_our_errors(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("any") / "f.txt"
     path.write_bytes(data)
@@ -283,7 +284,7 @@ ids = st.text("abcdef-_é", min_size=1, max_size=4)
         unique_by=lambda sample: sample.id,
     )
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_what_is_written_as_run_and_qrels_reads_back_in_the_same_order(tmp_path_factory, samples):
     folder = tmp_path_factory.mktemp("trec")
     write_run(samples, folder / "run.txt")

@@ -25,6 +25,7 @@ from ragassay.core import (
     SetupError,
 )
 from ragassay.datasets import WRITTEN_SHAPES, open_rows, write_rows
+from support.examples import examples
 from support.rows import samples as read_samples
 
 FULL = Sample(
@@ -127,7 +128,7 @@ rows = st.lists(samples, min_size=1, max_size=3, unique_by=lambda sample: sample
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", FIELDS)
 @given(written=rows)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_what_a_shape_holds_reads_back_as_it_was(shape, written, tmp_path_factory):
     path = tmp_path_factory.mktemp("law") / f"rows.{NATIVE.get(shape, 'jsonl')}"
     report = write_rows(written, path, shape)
@@ -161,7 +162,7 @@ filled = st.builds(
 
 @pytest.mark.parametrize("shape", FIELDS)
 @given(written=st.lists(filled, min_size=1, max_size=2, unique_by=lambda sample: sample.id))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_a_table_reads_back_as_it_was_where_no_text_is_empty(shape, written, tmp_path_factory):
     path = tmp_path_factory.mktemp("law") / "rows.csv"
     write_rows(written, path, shape)
@@ -175,7 +176,7 @@ grades = st.none() | st.sampled_from([0.0, 1.0])
 
 
 @given(names, names, names, grades, grades, grades)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_an_ares_table_holds_one_document_and_its_three_labels(
     tmp_path_factory, question, document, answer, a, b, c
 ):
@@ -362,6 +363,7 @@ def test_what_cannot_be_written_is_refused(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_memory_follows_one_row_not_their_number(tmp_path):
     row = replace(FULL, contexts=(Context("x" * 10_000),))
     for shape in ("ragassay", "ragchecker", "ares"):

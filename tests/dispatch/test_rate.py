@@ -118,6 +118,7 @@ def test_what_the_provider_asks_for_holds_back_everybody() -> None:
     assert state.claim(101.0) == pytest.approx(6.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [5.0, 50.0, 300.0])
 def test_in_the_long_run_a_limit_is_used_to_95_percent_with_few_refusals(limit) -> None:
     state = _State()
@@ -141,6 +142,7 @@ def test_a_halved_limit_is_met_within_15_seconds_and_a_doubled_one_within_60() -
     assert accepted >= 0.9 * 20 * 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_one_call_in_a_hundred_refused_whatever_the_rate_is_does_not_slow_the_run_to_a_crawl(
     seed,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ragassay.core import ChatCall, Ledger, Message, Spend
 from ragassay.dispatch import add_ledgers
 from ragassay.distributed.lease import LeasedBudget, SharedBudget
+from support.examples import examples
 
 
 def call() -> ChatCall:
@@ -57,7 +58,7 @@ class WorkerStub:
         self.shared.close(self.part, use.ledger, use.sent)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     calls=st.none() | st.integers(0, 60),

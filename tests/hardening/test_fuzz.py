@@ -17,6 +17,7 @@ from ragassay.core import Request
 from ragassay.judges.llm.reply import Verdict, parse
 from ragassay.judges.template import fill
 from support import fuzzing
+from support.examples import examples
 
 SEEDS = st.integers(0, 2**32)
 REGRESSIONS: dict[str, tuple[int, ...]] = {
@@ -42,7 +43,7 @@ def some(name: str, count: int) -> tuple[int, ...]:
 
 
 @given(SEEDS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_reply_never_raises_nor_invents_a_verdict_and_what_is_rendered_is_read(seed: int) -> None:
     fuzzing.check_reply(seed)
 
@@ -65,7 +66,7 @@ def test_files_that_are_nearly_rows_give_rows_or_typed_errors_with_their_place(
 
 
 @given(SEEDS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_templates_are_filled_once(seed: int) -> None:
     fuzzing.check_template(seed)
 
@@ -81,7 +82,7 @@ def test_any_words_on_the_command_line_end_in_a_documented_exit_code(folder: Pat
 
 
 @given(SEEDS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_no_metric_shows_the_id_of_a_row_nor_the_order_of_chunks_that_may_not_matter(
     seed: int,
 ) -> None:

@@ -116,6 +116,7 @@ def test_a_judge_that_only_repeats_the_data_gives_no_verdict_for_any_attack(mode
     assert taken == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["after", "before", "reasoned"])
 def test_what_stands_beside_the_judges_own_words_never_changes_its_verdict(mode: str) -> None:
     # The judge's own verdict, given for the same prompt without the repeated data, or none at all:
@@ -163,6 +164,7 @@ def test_an_id_that_happens_to_stand_in_the_data_is_made_longer() -> None:
 # -- control claims
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["highest", "lowest"])
 @pytest.mark.parametrize("rubric", [rubric for rubric, source in PLANTED.items() if source])
 def test_a_judge_that_rates_everything_alike_is_caught_in_every_call(
@@ -412,6 +414,7 @@ def test_no_mark_has_more_words_than_are_carried_over_a_cut() -> None:
     assert max(len(mark.split()) for mark in MARKS) <= suspicion_module._MOST_WORDS_OF_A_MARK
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_new_words_are_read_in_linear_time_and_teach_nothing() -> None:
     held = len(suspicion_module._CLEAN) + len(suspicion_module._MARKED)
     text = " ".join(f"judge{n}ignore" for n in range(100_000))
@@ -513,6 +516,7 @@ def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
                 yield name, value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HUGE)
 def test_no_pattern_takes_longer_than_the_limit_on_a_million_characters(kind: str) -> None:
     text = HUGE[kind]

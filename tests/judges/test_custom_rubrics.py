@@ -715,6 +715,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_file_is_checked_in_time_that_grows_with_its_length(
     text: str, tmp_path: Path
@@ -742,6 +743,7 @@ HEADERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HEADERS.values(), ids=HEADERS)
 def test_of_a_header_full_of_mistakes_a_hundred_are_listed_at_most(
     text: str, tmp_path: Path

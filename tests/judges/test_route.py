@@ -202,6 +202,7 @@ class Everything(MetricBase):
         )
 
 
+@pytest.mark.slow
 def test_a_run_asks_the_server_for_judgments_and_the_encoder_for_similarity(
     tmp_path: Path, make_manifest
 ) -> None:

@@ -479,6 +479,7 @@ def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_files_that_cannot_be_read_are_problems_and_no_tracebacks(tmp_path: Path) -> None:
     assert "cannot be read" in check(tmp_path / "none.md")[0]
     assert "cannot be read" in check(tmp_path)[0]
@@ -513,6 +514,7 @@ def test_placeholders_in_data_are_data() -> None:
     assert "{{response}} {{criteria}}" in call.messages[1].content
 
 
+@pytest.mark.slow
 def test_the_files_in_the_documentation_are_valid_and_its_python_runs(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "rubrics.md").read_text()
     files = re.findall(r"```text\n(---\n.*?)```", page, re.S)

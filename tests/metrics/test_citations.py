@@ -176,6 +176,7 @@ def test_an_admission_needs_no_citation() -> None:
     assert (score.value, score.extra, score.verdict) == (1.0, {"recall": 1.0}, Verdict.PASS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     ["[1", "[1-", "[1,1", "【1†", "[1-30]", "[^1]", "[1 , 2 ", "[999]", "is [1] ", "[2]", "it [2]"],

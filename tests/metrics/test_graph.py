@@ -20,6 +20,7 @@ from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.graph.claims import MAX_CLAIMS
 from ragassay.metrics.graph.row_graph import GraphMetric
 from ragassay.metrics.graph.support import Flow, together
+from support.examples import examples
 
 SET = (
     "groundedness",
@@ -352,7 +353,7 @@ def test_a_million_claims_or_facts_cost_no_more_than_reading_them() -> None:
 # -- laws
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     chosen=st.lists(st.sampled_from(CLAIMS), min_size=1, max_size=6),
     seed=st.integers(0, 99),
@@ -380,7 +381,7 @@ def test_neither_the_order_of_the_claims_nor_that_of_the_statements_shows(
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     claims=st.lists(st.sampled_from(CLAIMS), max_size=6),
     seed=st.integers(0, 99),
@@ -422,7 +423,7 @@ def test_one_more_claim_moves_each_share_its_own_way(
         assert b >= a - 1e-12 if up else b <= a + 1e-12
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 99))
 def test_one_more_supported_statement_never_lowers_recall(seed: int) -> None:
     def answer(request: Request) -> Judgment:
@@ -440,7 +441,7 @@ def test_one_more_supported_statement_never_lowers_recall(seed: int) -> None:
     assert after >= before
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(seed=st.integers(0, 999), named=st.booleans(), drop=st.floats(0, 1))
 def test_losing_verdicts_never_turns_a_verdict_and_never_raises_a_score_of_the_rest(
     seed: int, named: bool, drop: float

@@ -605,6 +605,7 @@ def test_a_lost_verdict_leaves_its_claim_out_of_the_value_and_the_other_edge_cle
     assert (noise.value, noise.verdict, noise.flags) == (1 / 4, Verdict.PASS, ("partial",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "metric",
     ["hallucination", "self_knowledge", "noise_sensitivity", "noise_sensitivity(mode=relevant)"],

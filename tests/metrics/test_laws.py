@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ragassay.core import AppUsage, Context, Judgment, Request, Sample, Score, Status, Verdict
 from ragassay.metrics import Area, MetricBase, catalogue, parse
+from support.examples import examples
 from support.hand_fed import (
     RUBRICS,
     Answer,
@@ -55,7 +56,9 @@ FULL = Sample(
     error=None,
     usage=AppUsage(1, 1, 2, 0.1, 0.1),
 )
-quick = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+quick = settings(
+    max_examples=examples(8), suppress_health_check=[HealthCheck.too_slow], deadline=None
+)
 
 
 CHUNKS = st.sampled_from(["", "It is red.\nIt is old.", "Red."])
@@ -200,7 +203,7 @@ def test_without_contexts_a_lost_verdict_never_makes_a_pass(sample: Sample, seed
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-@settings(quick, max_examples=3)
+@settings(quick, max_examples=examples(3))
 @given(
     rows=st.lists(samples(), min_size=2, max_size=3), seed=st.integers(0, 99), order=st.randoms()
 )

@@ -68,6 +68,7 @@ def test_calls_that_were_called_off_before_their_batch_went_out_are_not_bought()
         assert (server.stats()["batches"], server.stats()["lines"], status) == (0, 0, "")
 
 
+@pytest.mark.slow
 def test_batches_that_the_provider_had_no_room_for_are_not_held() -> None:
     async def go(model):
         replies = await asyncio.gather(*map(model.call, calls(9)))

@@ -646,6 +646,7 @@ def test_no_text_around_it_hides_the_key(before: str, length: int, after: str) -
     assert "[key]" in shown
 
 
+@pytest.mark.slow
 def test_the_key_is_looked_for_in_time_that_grows_with_the_text() -> None:
     model = OpenAIModel("m", key=KEY)
     for text in (

@@ -24,6 +24,7 @@ from ragassay.models.offline import OfflineModel
 from ragassay.models.offline.cache import SharedCache
 from ragassay.models.offline.engine import FILES
 from ragassay.models.offline.windows import Pair, pair
+from support.examples import examples
 
 WEIGHTS = Path(offline.__file__).parent / "weights"
 TOWER = (
@@ -51,6 +52,7 @@ def answers(question: str, answer: str) -> float:
 
 
 class TestSanity:
+    @pytest.mark.slow
     def test_a_verbatim_claim_is_supported_and_an_unrelated_one_is_not(self) -> None:
         assert support("The tower is 330 metres tall", TOWER, RIVER) > 0.7
         assert support("Photosynthesis takes place in chloroplasts.", TOWER, RIVER) < 0.25
@@ -144,12 +146,13 @@ class TestSimilarity:
     ) -> None:
         assert similar(text, *others) == 0.0
 
+    @pytest.mark.slow
     def test_a_megabyte_takes_about_a_second_since_only_its_beginning_is_read(self) -> None:
         started = time.process_time()
         assert 0 <= similar("The market opens. " * 60_000, TOWER) <= 1
         assert time.process_time() - started < 10
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=examples(40), deadline=None)
     @given(st.text(max_size=80), st.lists(st.text(st.characters(), max_size=80), max_size=3))
     def test_any_texts_have_a_similarity_between_zero_and_one(
         self, text: str, others: list[str]
@@ -172,7 +175,7 @@ class TestEvidence:
             MODEL.score([MatchCall("support", "Zebras graze.", ("0x1F 0x2A",))])[0].evidence == ()
         )
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=examples(40), deadline=None)
     @given(
         st.sampled_from(["support", "relevance", "answer"]),
         st.text(max_size=60),
@@ -276,6 +279,7 @@ class TestRepeatable:
                     dict(reply.features),
                 )
 
+    @pytest.mark.slow
     def test_what_is_read_does_not_depend_on_what_ran_before_or_beside(self) -> None:
         MODEL.score(CALLS)
         engine = MODEL._engine
@@ -391,6 +395,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_model_that_was_used_works_on_in_a_forked_process() -> None:
     assert (
@@ -498,6 +503,7 @@ def test_it_costs_nothing_and_says_who_it_is() -> None:
     assert (MODEL.concurrency or 0) >= 2
 
 
+@pytest.mark.slow
 def test_the_library_it_runs_on_reports_to_nobody(tmp_path: Path) -> None:
     # Official builds of onnxruntime keep events for their maker in the user's cache, and send them
     # from there.

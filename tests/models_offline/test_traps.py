@@ -60,6 +60,7 @@ def test_contradictions_in_words_of_the_passage_are_told_apart_better_than_by_co
     assert traps.won(scored, traps.OVERLAP) > traps.won(words_found, traps.OVERLAP)
 
 
+@pytest.mark.slow
 def test_evidence_in_the_middle_of_a_long_text_is_found(scored: Scored) -> None:
     cut = OfflineModel().cuts["support"]
     middle = [good >= cut for pair, good, _ in scored if pair.kind == "middle"]

@@ -22,6 +22,7 @@ from ragassay.models.offline.windows import (
     parts,
 )
 from ragassay.models.offline.wordpiece import WordPiece
+from support.examples import examples
 
 VOCABULARY = (
     (Path(offline.__file__).parent / "weights/vocab.txt").read_text(encoding="utf-8").split("\n")
@@ -119,7 +120,7 @@ def test_of_very_many_sentences_some_are_read_together() -> None:
     assert claim[slice(*found[-1])].endswith("The keeper wrote page 99.")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(
         st.sampled_from(
@@ -157,7 +158,7 @@ def test_nothing_to_read_is_no_pair() -> None:
         assert pair(text, read(passages), RARITY, TOKENIZER) is None
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.text(st.characters(), max_size=60),
     st.lists(st.text(st.characters(), max_size=80), max_size=3),
@@ -174,7 +175,7 @@ def test_any_texts_make_a_pair_of_a_known_form_or_none(text: str, passages: list
         assert ids[1 : found.text + 1] == TOKENIZER.ids(text, LONGEST_TEXT)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(st.characters() | st.sampled_from("Éßİ ﬁ 漢字’-. Σας"), max_size=40))
 def test_every_token_has_the_place_of_its_word(text: str) -> None:
     places = TOKENIZER.places(text, 1000)

@@ -74,6 +74,7 @@ def python(script: str, *arguments: str, cwd: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_figures_stand_under_the_names_of_agent_evaluation(store: Path) -> None:
     with ragassay.open_run(store=store) as run:
         found, by_name = mlflow_metrics(run.summary), {m.metric: m for m in run.summary.metrics}
@@ -104,6 +105,7 @@ def test_mlflow_reads_back_what_was_written(store: Path, tmp_path: Path) -> None
     assert read["status"] == "FINISHED"
 
 
+@pytest.mark.slow
 def test_an_mlflow_that_does_not_take_it_is_an_error_that_says_so(
     store: Path, tmp_path: Path
 ) -> None:

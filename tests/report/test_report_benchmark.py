@@ -567,6 +567,7 @@ def test_a_run_shows_for_each_metric_what_is_known_of_its_judge(store, mixed, tm
     assert lines[1].startswith("? not measured here answer_relevance: ")
 
 
+@pytest.mark.slow
 def test_a_run_without_certificates_at_hand_shows_its_judges_own_sentence(store, mixed):
     assert "Balanced accuracy 0.78 [0.75, 0.81]" in shown(
         summarise(store, mixed), 120, render_summary

@@ -109,6 +109,7 @@ def test_rows_of_one_cluster_turn_together_and_count_once(make, save, store):
     assert (turned.wins, turned.losses, turned.clusters, turned.exact) == (8, 0, 1, 1.0)
 
 
+@pytest.mark.slow
 def test_a_margin_asks_whether_a_difference_is_too_small_to_matter(make, save, store):
     scores = [GOOD if i % 2 else BAD for i in range(200)]
     save([make.row(i, sentences=one) for i, one in enumerate(scores)], "a")

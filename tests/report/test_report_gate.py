@@ -66,6 +66,7 @@ def test_a_gate_on_a_metric_that_is_not_in_the_run_names_the_nearest(summary):
     assert "Did you mean 'groundedness'?" in caught.value.fix
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gates", "floor", "code"),
     [

@@ -221,6 +221,7 @@ def test_the_policy_forbids_all_but_our_own_style_and_script(report):
     assert policy.count("sha256-") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 320)])
 def test_the_page_fits_its_window(report, visit, scheme, width):
     tab = visit(report, color_scheme=scheme, viewport={"width": width, "height": 800})
@@ -294,12 +295,14 @@ def test_only_of_the_offline_judge_the_page_says_that_no_text_left_the_machine(
     assert f"<dd>{uri}{'; no text left the machine' if is_private else ''}</dd>" in page
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_bytes(store, mixed, tmp_path):
     write_html(store, mixed, tmp_path / "a.html")
     write_html(store, mixed, tmp_path / "b.html")
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_row_costs_at_most_2_kb_besides_its_own_texts(make, save, store, tmp_path):
     sentences = tuple((f"Sentence {i} of the response says something.", 3) for i in range(4))
     contexts = tuple(
@@ -360,6 +363,7 @@ def test_the_bars_of_a_distribution_are_the_rows_of_its_table(report, visit):
     )
 
 
+@pytest.mark.slow
 def test_a_metric_that_is_better_when_lower_sorts_from_its_highest_value(
     make, save, store, tmp_path, visit
 ):
@@ -380,6 +384,7 @@ def test_a_metric_that_is_better_when_lower_sorts_from_its_highest_value(
     assert tab.locator("details.row .id").all_inner_texts() == ["row-3", "row-1", "row-4", "row-2"]
 
 
+@pytest.mark.slow
 def test_what_lies_behind_a_cause_and_listed_parts_are_in_the_page_and_fit_it(
     make, save, store, tmp_path, visit
 ):

@@ -126,6 +126,7 @@ def test_the_weight_of_a_claim_stands_beside_it(make, save, store):
     assert "weight" not in shown(render_row, store.row(run, "row-2"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 def test_no_line_is_wider_than_the_terminal(store, mixed, width):
     for text in (

@@ -346,6 +346,7 @@ def test_a_row_without_a_question_is_not_run(tmp_path) -> None:
     assert "no question" in present(present(row.sample).error)
 
 
+@pytest.mark.slow
 def test_at_most_so_many_rows_are_asked_at_once(tmp_path) -> None:
     running, most = 0, 0
 

@@ -546,6 +546,7 @@ def results_of(store, tmp_path, block_rows, monkeypatch, make_manifest):
         return list(opened.rows("run-1"))
 
 
+@pytest.mark.slow
 def test_rows_driven_together_come_out_as_rows_driven_one_by_one(
     store, tmp_path, monkeypatch, make_manifest
 ) -> None:

@@ -58,6 +58,7 @@ def test_what_put_has_returned_for_is_in_the_store(watched) -> None:
     assert set(asyncio.run(main())) == {("judge", "a"), ("judge", "b")}
 
 
+@pytest.mark.slow
 def test_judgments_that_wait_together_share_commits(watched) -> None:
     async def main() -> None:
         async with Journal(watched, "run-1") as journal:

@@ -24,6 +24,7 @@ from ragassay.core import FIGURES
 from ragassay.scoring import agreement, coefficients
 from ragassay.scoring.agreement import Ratings
 from ragassay.scoring.ratings import Kinds
+from support.examples import examples
 from support.present import present
 
 DATA = Path(os.environ.get("RAGASSAY_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -250,7 +251,7 @@ SIGNED = {
 SIGNED |= {"spearman", "kendall"}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(tables)
 def test_every_figure_is_finite_in_range_and_inside_its_interval_or_says_why_not(table):
     found = agreement.figures(made(table), draws=100)
@@ -276,7 +277,7 @@ def test_every_figure_is_finite_in_range_and_inside_its_interval_or_says_why_not
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(tables, st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_nothing(table, random):
     mixed = list(table)
@@ -295,7 +296,7 @@ def test_the_order_of_rows_changes_nothing(table, random):
             )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(tables)
 def test_every_row_twice_leaves_the_figures_as_they_are(table):
     once, twice = made(table), made(table + table)
@@ -306,7 +307,7 @@ def test_every_row_twice_leaves_the_figures_as_they_are(table):
             ), name
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(tables)
 def test_people_and_judge_swapped_swap_precision_and_recall_and_leave_what_is_symmetric(table):
     r = made(table)
@@ -510,6 +511,7 @@ def test_a_better_judge_is_told_from_a_worse_one_and_the_same_judge_is_not():
     assert present(same.interval).low < 0 < present(same.interval).high
 
 
+@pytest.mark.slow
 def test_a_paired_difference_of_accuracies_has_the_standard_error_of_its_rows():
     rng = np.random.default_rng(1)
     truth = rng.random(2000) < 0.5

@@ -24,6 +24,7 @@ from statsmodels.stats.multitest import multipletests
 
 from ragassay.core import HumanLabel
 from ragassay.scoring.annotators import COEFFICIENTS, Votes, alt_test, coefficient, measure, votes
+from support.examples import examples
 from support.present import present
 
 DATA = Path(os.environ.get("RAGASSAY_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -382,7 +383,7 @@ cells = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(cells, st.permutations(range(3)))
 def test_neither_the_order_of_people_nor_of_rows_matters_and_no_figure_leaves_its_range(
     rows, order
@@ -399,7 +400,7 @@ def test_neither_the_order_of_people_nor_of_rows_matters_and_no_figure_leaves_it
             assert found >= -1 - 1e-9 or (name in ("fleiss_kappa", "ac1") and lone.any())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(cells)
 def test_intervals_hold_their_value_and_nothing_is_nan(rows):
     found = measure(table(rows), draws=100)

@@ -94,6 +94,7 @@ def test_more_clusters_or_less_spread_make_an_interval_narrower():
     assert width(0.05, 5) > width(0.05, 50) > width(0.02, 50)
 
 
+@pytest.mark.slow
 def test_a_perfectly_calibrated_score_has_an_interval_that_reaches_zero():
     rng = np.random.default_rng(0)
     held = 0

@@ -23,6 +23,7 @@ from ragassay.scoring.calibration import (
     folds_of,
     out_of_fold,
 )
+from support.examples import examples
 
 
 def world(n: int, seed: int, clusters: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -71,7 +72,7 @@ def test_beta_is_a_logistic_regression_on_the_logarithms() -> None:
 
 
 @given(seed=st.integers(0, 10_000), flip=st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_beta_and_isotonic_never_fall_and_stay_probabilities(seed: int, flip: bool) -> None:
     rng = np.random.default_rng(seed)
     score = rng.choice([0.0, 0.2, 0.5, 0.9, 1.0], 40)
@@ -151,6 +152,7 @@ def test_the_parts_of_the_brier_score_add_up_to_it() -> None:
     assert (parts.uncertainty, parts.within) == pytest.approx((0.1875, 0.0))
 
 
+@pytest.mark.slow
 def test_the_best_cut_is_the_one_that_trying_all_of_them_finds() -> None:
     score, truth, _ = world(300, 8)
     tried = np.unique(score)

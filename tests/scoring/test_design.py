@@ -15,6 +15,7 @@ from statsmodels.stats.power import TTestIndPower, TTestPower
 
 from ragassay.scoring import paired_difference, rate_interval
 from ragassay.scoring.design import QUESTIONS, noncentral_power, plan
+from support.examples import examples
 from support.present import present
 
 
@@ -73,7 +74,7 @@ def test_clusters_multiply_the_labels_by_the_design_effect():
     assert clustered.clusters == round(clustered.labels / 10)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.sampled_from(["paired", "unpaired", "target"]),
     st.floats(0.02, 0.15),
@@ -141,6 +142,7 @@ def test_every_question_is_explained():
     assert set(QUESTIONS) == {"paired", "unpaired", "target", "width"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("discordance", "difference", "size", "icc"),
     [(0.2, 0.08, 1, 0.0), (0.1, 0.05, 1, 0.0), (0.3, 0.1, 5, 0.2)],

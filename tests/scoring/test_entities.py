@@ -173,6 +173,7 @@ def test_the_entities_of_real_sentences_are_found_in_them() -> None:
     assert entity_recall(found, [text]) == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

@@ -23,12 +23,13 @@ from ragassay.scoring.hypotheses import (
     equivalent_rates,
     mcnemar,
 )
+from support.examples import examples
 from support.present import present
 
 pvalues = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(pvalues)
 def test_benjamini_and_hochbergs_correction_agrees_with_statsmodels(p):
     assert benjamini_hochberg(p) == pytest.approx(
@@ -37,7 +38,7 @@ def test_benjamini_and_hochbergs_correction_agrees_with_statsmodels(p):
 
 
 @pytest.mark.slow
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(pvalues)
 def test_holms_correction_agrees_with_statsmodels(p):
     assert holm(p) == pytest.approx(list(multipletests(p, method="holm")[1]), abs=1e-10)
@@ -47,7 +48,7 @@ def test_no_look_needs_no_correction():
     assert benjamini_hochberg([]) == []
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.integers(0, 400), st.integers(0, 400))
 def test_the_exact_test_of_mcnemar_agrees_with_statsmodels(wins, losses):
     wanted = their_mcnemar([[3, wins], [losses, 5]], exact=True).pvalue if wins + losses else 1.0
@@ -71,7 +72,7 @@ def test_counts_below_zero_are_refused():
         mcnemar(-1, 2)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.integers(0, 30), st.integers(0, 30))
 def test_clusters_of_one_row_are_rows(wins, losses):
     alone, clustered = mcnemar(wins, losses), clustered_mcnemar([(1, 0)] * wins + [(0, 1)] * losses)
@@ -114,7 +115,7 @@ def test_the_clustered_test_errs_no_more_than_it_says(icc):
     assert alarms / times <= 0.07
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(
     st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=3, max_size=30),
     st.floats(0.01, 0.9),
@@ -140,6 +141,7 @@ def test_where_many_rows_differ_equivalence_is_that_of_statsmodels(n, spread, ma
     assert found.p == pytest.approx(wanted, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_few_rows_that_all_differ_one_way_are_not_soon_equivalent():
     rng, n, margin, times = np.random.default_rng(6), 50, 0.06, 400
     lost = rng.binomial(n, margin, times)  # the true difference is the margin itself

@@ -233,6 +233,7 @@ def test_unequal_clusters_widen_the_interval_beyond_that_of_as_many_equal_ones()
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape",
     [((5, 1), (20, 1), (40, 1)), ((1, 30), (100, 2)), ((1, 1), (2, 1), (4, 1), (8, 1), (16, 1))],
@@ -538,6 +539,7 @@ def test_holms_correction_is_worked_by_hand():
     assert holm([0.9, 0.8]) == [1.0, 1.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [None, 5])
 def test_about_95_of_100_intervals_hold_the_true_mean(sizes):
     """1,500 data sets of 30 lone rows, or of 30 clusters of five rows that share half of their
@@ -555,6 +557,7 @@ def test_about_95_of_100_intervals_hold_the_true_mean(sizes):
     assert 0.93 <= held / times <= 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize(
     "sizes",
@@ -583,6 +586,7 @@ def test_clusters_of_very_unequal_sizes_hold_the_true_mean(sizes, shared):
     assert held / times >= 0.93
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sizes", [[9, 9], [5] * 4, [3] * 6, [20] * 5, [30, 10], [100, 100] + [1] * 30, [80] * 25]
 )

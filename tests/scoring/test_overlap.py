@@ -262,6 +262,7 @@ def test_saying_more_never_lowers_the_recall_of_a_right_answer(
         assert after >= before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("unit", ["a\u0301\u0316", "x y ", ". , ", "&amp;-\n", "東"])
 def test_a_long_hostile_text_takes_a_second_and_no_more(name: str, unit: str) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ragassay.scoring import ppi
 from ragassay.scoring.intervals import rate_interval
+from support.examples import examples
 from support.present import present
 
 CASES = json.loads(Path(__file__).with_name("ppi_reference.json").read_text(encoding="utf-8"))
@@ -138,6 +139,7 @@ def test_a_lenient_judge_does_not_bias_the_corrected_rate():
     assert np.mean(values) == pytest.approx(0.3, abs=0.012)  # standard error .004
 
 
+@pytest.mark.slow
 def test_labels_chosen_where_the_judge_is_unsure_are_weighted_back():
     inside, naive, values = 0, [], []
     for seed in range(150):
@@ -225,7 +227,7 @@ def test_an_inclusion_probability_of_zero_is_refused():
         ppi.estimate([1.0], [1.0], [1.0], inclusion=[0.0])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(0, 150),

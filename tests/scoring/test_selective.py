@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from ragassay.scoring.selective import STEPS, binomial_tail, certify, thresholds
+from support.examples import examples
 
 
 def test_the_tail_is_the_binomials() -> None:
@@ -74,7 +75,7 @@ def test_thresholds_are_the_confidences_that_occur_and_at_most_forty() -> None:
         max_size=60,
     )
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_what_is_certified_is_finite_and_lies_within_what_was_seen(
     rows: list[tuple[float, bool, int]],
 ) -> None:

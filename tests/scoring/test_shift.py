@@ -12,6 +12,7 @@ from scipy.stats import kstwobign
 
 from ragassay.core import Context, Sample
 from ragassay.scoring import shift
+from support.examples import examples
 
 
 def rows(n: int, seed: int, length: float = 3.0, spread: float = 0.5) -> list[dict[str, float]]:
@@ -200,7 +201,7 @@ def test_clusters_must_be_given_for_every_row():
         shift.two_sets(rows(5, 1), rows(5, 2), clusters=(["a"], ["b"] * 5))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.integers(2, 40), st.integers(2, 40), st.integers(0, 1000))
 def test_sizes_and_p_values_stay_in_their_range(n, m, seed):
     for found in (

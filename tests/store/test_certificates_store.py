@@ -27,6 +27,7 @@ from ragassay.core import (
     SetupError,
 )
 from ragassay.store import Store, codec, migrate, schema
+from support.examples import examples
 from support.store_faults import NEXT, next_version
 
 
@@ -172,7 +173,7 @@ def test_odd_names_come_back_as_they_were(store: Store) -> None:
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     st.lists(
         st.tuples(st.text(max_size=20), NUMBERS, st.none() | NUMBERS, st.text(max_size=20)),

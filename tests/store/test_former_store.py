@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import ragassay
 from ragassay.testing import LLMServer
 from support import former_store
@@ -70,6 +72,7 @@ def without_last_digits(text: str) -> str:
     return re.sub(r"\d+\.\d{13,}(e-?\d+)?", lambda found: f"{float(found[0]):.12g}", text)
 
 
+@pytest.mark.slow
 def test_a_former_store_is_shown_and_exported_as_before(tmp_path: Path) -> None:
     store = tmp_path / "folder" / former_store.STORE
     store.parent.mkdir(parents=True)

@@ -109,6 +109,7 @@ def by_migrations(postgres: Postgres, database: str) -> None:
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_a_new_database_has_the_schema_that_the_migrations_give(
     postgres: Postgres, store: Store, database: str
 ) -> None:
@@ -497,6 +498,7 @@ def test_eight_processes_write_their_runs_and_one_of_all(
     assert len([label for label in labels if label.name == "own"]) == 96
 
 
+@pytest.mark.slow
 def test_one_of_two_that_take_a_run_at_once_gets_it(
     postgres: Postgres, store: Store, database: str
 ) -> None:

@@ -160,6 +160,7 @@ def test_a_store_whose_making_is_killed_is_made_whole_by_the_next(path: Path, sh
     assert [file.name for file in path.parent.iterdir()] == ["store.db"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.7, 0.9, 1.0])
 def test_a_migration_that_is_killed_is_done_whole_by_the_next(
@@ -272,6 +273,7 @@ def test_a_store_in_a_folder_that_may_not_be_written_is_read_and_not_written(
     )
 
 
+@pytest.mark.slow
 def test_a_store_that_can_only_be_read_is_copied_elsewhere(tmp_path: Path, make_manifest) -> None:
     path, copy = tmp_path / "frozen" / "store.db", tmp_path / "copy.db"
     with Store.open(path) as store:
@@ -288,6 +290,7 @@ def test_a_store_that_can_only_be_read_is_copied_elsewhere(tmp_path: Path, make_
         store.acquire("run-1")  # and there it can go on
 
 
+@pytest.mark.slow
 def test_a_run_that_somebody_works_on_is_not_copied_from_where_one_may_only_read(
     tmp_path: Path, make_manifest
 ) -> None:

@@ -572,6 +572,7 @@ def test_damage_is_told_and_never_read_as_a_value(store: Store, path: Path) -> N
     assert len(store.check()) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="needs RLIMIT_FSIZE")
 def test_a_full_disk_is_told_and_what_was_stored_before_is_intact(store: Store, path: Path) -> None:
     code = """
@@ -695,6 +696,7 @@ def test_a_migration_that_fails_changes_nothing(
     assert described(path) == before
 
 
+@pytest.mark.slow
 def test_the_door_is_light_and_a_store_needs_no_alembic(tmp_path: Path) -> None:
     code = """
         import sys, ragassay.store

@@ -31,6 +31,7 @@ from ragassay.core import (
     Verdict,
 )
 from ragassay.store import codec, lines
+from support.examples import examples
 
 text = st.text(st.characters(), max_size=12)  # lone surrogates, NUL and all other planes are in
 number = st.floats(allow_nan=False, allow_infinity=False)
@@ -137,14 +138,14 @@ def test_a_whole_number_of_any_size_comes_back_as_it_was(number: int) -> None:
 
 
 @pytest.mark.parametrize("kind", STORED)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
 def test_decoding_what_was_encoded_gives_the_same_value(kind: type, data: st.DataObject) -> None:
     value = data.draw(st.from_type(kind))
     assert codec.decode(kind, codec.encode(value)) == value
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(row=st.from_type(RowResult))
 def test_the_lines_of_a_row_say_the_same_as_its_scores(row: RowResult) -> None:
     data = lines.pack(row)

@@ -22,6 +22,7 @@ from sklearn.metrics import (
 
 from ragassay.core import DataError
 from ragassay.trust.audit import audit_row, audit_table, describe
+from support.examples import examples
 
 FIGURES: dict[str, Callable[..., float]] = {
     "precision": precision_score,
@@ -95,7 +96,7 @@ def test_whole_counts_decide_where_shares_alone_could_not() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(5, 400), st.integers(1, 400), st.integers(1, 400), st.integers(5, 400))
 def test_what_one_matrix_really_gives_is_never_called_impossible(
     tp: int, fp: int, fn: int, tn: int
@@ -112,6 +113,7 @@ def test_what_one_matrix_really_gives_is_never_called_impossible(
         assert low - 1e-9 <= truth <= high + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", ["kappa", "mcc", "accuracy", "f1", "balanced_accuracy"])
 def test_one_figure_moved_by_two_points_is_found_out(figure: str) -> None:
     row = printed(300, 60, 90, 250)

@@ -19,6 +19,7 @@ from ragassay.trust.benchmark_sets import (
     make_answer_negatives,
     trec_rows,
 )
+from support.examples import examples
 
 QUESTIONS: list[dict[str, Any]] = [
     {"id": "a", "question": "Who wrote Emma?", "reference": "Jane Austen"},
@@ -66,7 +67,7 @@ def test_every_question_gives_a_gold_row_and_a_wrong_one_in_its_own_cluster() ->
     assert {row["label_kind"] for row in made} == {"constructed"}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 10**6), st.sets(st.sampled_from(NEGATIVES), min_size=1))
 def test_a_wrong_answer_is_never_a_gold_one_and_a_yes_never_answers_a_yes_or_no_question(
     seed: int, kinds: set[str]

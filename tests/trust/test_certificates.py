@@ -40,6 +40,7 @@ from ragassay.scoring import shift
 from ragassay.store import Store
 from ragassay.store.certificate_file import dumps, from_json, loads, to_json
 from ragassay.trust.certificate_issue import issue
+from support.examples import examples
 
 WORDS = (
     "the",
@@ -228,7 +229,7 @@ def change(plain: Any, path: tuple[Any, ...]) -> Any:
     return changed
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.sampled_from(LEAVES))
 def test_a_change_of_any_single_value_is_found_out(path: tuple[Any, ...]) -> None:
     assert from_json(PLAIN).id == PLAIN["id"]
@@ -498,6 +499,7 @@ def test_a_certificate_over_several_sets_names_pooled_and_macro_apart() -> None:
     assert pooled["recall"] != macro["recall"]
 
 
+@pytest.mark.slow
 def test_a_benchmark_of_ones_own_labels_is_what_later_runs_on_such_rows_show(
     tmp_path: Path,
 ) -> None:

@@ -15,6 +15,7 @@ from ragassay.core import DataError, JudgeBenchmark, JudgeFigures, SetupError
 from ragassay.trust.alignment import default_cut
 from ragassay.trust.measure.benchmarks import benchmark
 from ragassay.trust.measure.context import judges_of
+from support.examples import examples
 
 
 def rows_of(labels: list[Any], verdicts: list[Any], **others: list[Any]) -> list[dict[str, Any]]:
@@ -291,7 +292,7 @@ def test_the_same_benchmark_twice_is_the_same_but_for_the_time() -> None:
     assert first.set_up == second.set_up
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from([0, 1, 2, 3, None]), st.sampled_from([0, 1, 2, 3, None])),

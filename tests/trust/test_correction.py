@@ -30,6 +30,7 @@ def world(
     return rows, label.tolist()
 
 
+@pytest.mark.slow
 def test_labels_drawn_at_random_correct_a_lenient_judge():
     rows, truth = world()
     found = corrected_metric(

@@ -16,6 +16,7 @@ from ragassay.trust.consensus import consensus, ties
 from ragassay.trust.label_files import read_sheet, read_votes
 from ragassay.trust.label_sheets import write_sheet
 from ragassay.trust.sampling import ChosenRow
+from support.examples import examples
 
 SAMPLES = [
     Sample(
@@ -103,7 +104,9 @@ def test_people_do_not_see_what_the_judge_said_unless_it_is_asked_for(tmp_path: 
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=8).map(

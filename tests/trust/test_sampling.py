@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ragassay.core import RowResult, Sample, Score, SetupError, Status
 from ragassay.trust.sampling import METHODS, Candidate, Choice, candidates, choose, combined
+from support.examples import examples
 
 # Twelve rows of two slices; the judge is sure of some, lost on one.
 SMALL = [
@@ -242,7 +243,7 @@ def test_over_rounds_that_look_at_earlier_labels_the_total_stays_true() -> None:
     assert abs(np.mean(totals) - truth.mean()) < 4.5 * np.std(totals) / np.sqrt(1500)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(
         st.tuples(st.one_of(st.none(), st.floats(0, 1)), st.sampled_from(["x", "y", None])),

@@ -140,6 +140,7 @@ def test_a_sheet_is_filled_in_imported_and_corrects_the_run(
     assert one.interval.low <= sum(map(person, range(N))) / N <= one.interval.high
 
 
+@pytest.mark.slow
 def test_labels_of_a_file_give_the_same_as_labels_that_were_imported(
     store: Path, tmp_path: Path
 ) -> None:
@@ -154,6 +155,7 @@ def test_labels_of_a_file_give_the_same_as_labels_that_were_imported(
     assert estimate("last", store=store) == from_file
 
 
+@pytest.mark.slow
 def test_rounds_of_active_sampling_are_weighted_together(store: Path, tmp_path: Path) -> None:
     drawn: dict[int, list[dict[str, Any]]] = {}
     for round_, count in ((1, 40), (2, 30)):
@@ -178,6 +180,7 @@ def test_rounds_of_active_sampling_are_weighted_together(store: Path, tmp_path: 
     assert found.estimate.labels_only == pytest.approx(top / bottom)
 
 
+@pytest.mark.slow
 def test_rows_of_an_excluded_sheet_are_not_chosen_again_though_nobody_labelled_them(
     store: Path, tmp_path: Path
 ) -> None:
@@ -214,6 +217,7 @@ def test_fewer_than_fifty_labels_count_alone(store: Path, tmp_path: Path) -> Non
     assert "fewer than 50" in found.estimate.reason
 
 
+@pytest.mark.slow
 def test_an_estimate_by_slice_uses_the_labels_of_each_slice(store: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
     next_rows("last", 80, output=sheet, method="uniform", slice="half", store=store)
@@ -257,6 +261,7 @@ def test_labels_of_another_population_are_refused(store: Path, tmp_path: Path) -
     assert any("none of the labels is of run" in line for line in told)
 
 
+@pytest.mark.slow
 def test_labels_of_like_rows_that_are_not_of_the_run_correct_it(
     store: Path, tmp_path: Path
 ) -> None:
@@ -279,6 +284,7 @@ def test_labels_without_rows_or_scores_are_refused(store: Path, tmp_path: Path) 
         estimate("last", labels=write(tmp_path / "other.jsonl", range(1000, 1060)), store=store)
 
 
+@pytest.mark.slow
 def test_rows_that_were_picked_by_their_looks_are_refused(store: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="E0605"):
         estimate("last", labels=write(tmp_path / "picked.jsonl", range(1, N, 2)), store=store)
