@@ -133,10 +133,11 @@ def test_harmless_changes_keep_every_word() -> None:
 @pytest.mark.slow
 def test_turning_the_facts_of_a_huge_row_takes_no_long_time() -> None:
     row = Sample("h", "q?", (Context("9 " * 500_000),), "12 Harn and " * 80_000)
-    started = time.perf_counter()
+    # The time of this process: other work on the machine must not count.
+    started = time.process_time()
     assert (change_number(row), change_name(row)) == (None, None)
     assert negate(row) is None
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 # -- attacks
