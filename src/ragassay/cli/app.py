@@ -107,7 +107,7 @@ def evaluate(
         estimate = api.forecast(rows, store=store, tell=note, **options)
         print_forecast(estimate, cap, json_, batch=options["batch"])
         return
-    # In the manifest, so that a resumed run is judged by the same gates.
+    # In the manifest, so that a resumed run is held to the same gates.
     keep = steps.to_manifest()
     with display(cap) as watch:
         run = api.evaluate(
@@ -263,6 +263,7 @@ def export(
     from ragassay.report import export as write
 
     with api.open_run(run, store=store) as opened:
+        # Text by lines goes on through a pipe; the other formats are files to be opened.
         if output is None and format_ in (Format.jsonl, Format.csv):
             write(opened.store, opened.id, format_.value, sys.stdout)
             return
@@ -383,6 +384,7 @@ app.add_typer(rubric_app, name="rubric", short_help="Look at rubrics and check y
 
 
 def _version(value: bool) -> None:
+    # Asked for before the command is read, which then need not be there.
     if value:
         from ragassay.version import __version__
 
@@ -390,6 +392,7 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
+# A callback is what gives the options before the command a place.
 @app.callback()
 def root(
     version: Annotated[

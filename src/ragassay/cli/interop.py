@@ -17,6 +17,7 @@ from ragassay.cli.parameters import (
     grouped,
 )
 
+# The metrics that compare a ranking with relevance judgements and need nothing else.
 RANKING = "document_recall,precision_at_k,recall_at_k,hit_rate,mrr,map,ndcg_at_k"
 
 
@@ -46,6 +47,7 @@ def convert(
 
     check_output_file(output, rows)
     dataset = open_rows(rows, **reading)
+    # How the columns are read, before the file is written: what is wrong shows here.
     for line in dataset.scan().lines:
         note(line)
     if to == "qrels":
@@ -85,13 +87,14 @@ def retrieval(
     steps = FinalSteps.from_options(gate, None, html, None)
     names = metric_names(metrics, None, []) if gate else []
     steps.check(names, run, qrels, store_file(store))
-    ranked = read_run(run)
-    judged = read_qrels(qrels)
-    for line in count_topics(ranked, judged).lines:
+    ranking = read_run(run)
+    judgements = read_qrels(qrels)
+    for line in count_topics(ranking, judgements).lines:
         note(line)
     with display(None) as watch:
         measured = api.evaluate(
-            list(retrieval_rows(ranked, judged)),
+            # A list, since a run reads its rows more than once.
+            list(retrieval_rows(ranking, judgements)),
             metrics,
             name=name or run.name,
             store=store,

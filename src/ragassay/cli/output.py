@@ -43,6 +43,7 @@ def finish(run: Run, steps: FinalSteps, json_: bool) -> NoReturn:
         show(message)
         if isinstance(message, RagAssayError):
             unwritten = message.exit_code
+    # The commands that the end names are for the reader's shell: with the store of this run.
     resume = resume_command(run.id, run.store_location)
     end = conclude(summary, gates, resume=resume, store=store)
     for message in end.messages:
@@ -77,6 +78,7 @@ def print_forecast(
 
         print_json({"schema": 1, "forecast": asdict(forecast)})
         return
+    # No price is guessed: a figure that is wrong would be believed.
     if forecast.cost is None:
         money = "price unknown (give --price IN,OUT)"
     else:

@@ -15,7 +15,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from ragassay.runs import Progress
 
-PLAIN_EVERY = 30.0
+PLAIN_EVERY = 30.0  # seconds: a log of a long run stays readable
 
 
 class Display:
@@ -23,6 +23,7 @@ class Display:
 
     def __init__(self, console: Console, *, cap: float | None = None) -> None:
         self._console, self._cap = console, cap
+        # Transient: the summary follows, and says more.
         self._live = (
             Live(console=console, refresh_per_second=5, transient=True)
             if console.is_terminal

@@ -34,11 +34,13 @@ def copy(
     """
     from ragassay.store import Store, copy_store, shown_location
 
+    # The target is made where it is missing; a source that is missing is a mistyped name.
     with Store.open(from_, make=False) as source, Store.open(to) as target:
         counts = asdict(copy_store(source, target, tell=note))
     if json_:
         print_json({"schema": 1, "copied": counts})
         return
+    # Runs that were there already are not among those copied.
     known = counts.pop("known")
     print_lines(
         f"copied into {shown_location(to)}",

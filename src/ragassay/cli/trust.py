@@ -170,6 +170,7 @@ def probe(  # plain: a parameter is an option with its help
     from ragassay.trust.judge_reports import probe_report
     from ragassay.trust.measure import probe as run
 
+    # Before the judge is asked: a file that cannot be read must not cost a battery.
     attacks = read_lines(strings) if strings is not None else []
     with display(judging["max_cost"]) as watch:
         result = run(
@@ -264,6 +265,7 @@ def plan_labels(  # plain: a parameter is an option with its help
     """
     from ragassay.scoring.design import plan
 
+    # The arithmetic refuses what cannot be planned with a ValueError, and says why.
     try:
         result = plan(
             question.value,
