@@ -175,7 +175,7 @@ def _is_message(item: Mapping[str, object]) -> bool:
 
 def _last_message(messages: list[dict[str, object]], last_of: str) -> object:
     if last_of:
-        messages = [each for each in messages if _role(each) in ("user", "human")]
+        messages = [message for message in messages if _role(message) in ("user", "human")]
     return messages[-1] if messages else None
 
 
@@ -400,12 +400,12 @@ def _python_texts(value: str) -> list[str] | None:
     items: list[str] = []
     escaped = 0
     while match := _TEXTS.match(value, position):
-        written = match["text"]
+        literal = match["text"]
         # Without a backslash a literal says just what stands between its quotes.
-        item: object = written[1:-1]
-        if "\\" in written or "\r" in written or "\0" in written:
+        item: object = literal[1:-1]
+        if "\\" in literal or "\r" in literal or "\0" in literal:
             escaped += 1
-            item = _literal(written) if escaped <= _ESCAPED_LIMIT else None
+            item = _literal(literal) if escaped <= _ESCAPED_LIMIT else None
         if not isinstance(item, str):
             return None
         items.append(item)
@@ -532,10 +532,10 @@ def texts(value: object, field: str, problems: Problems) -> tuple[str, ...] | No
     return tuple(parts)
 
 
-def _named_texts(named: Mapping[str, object]) -> list[object]:
+def _named_texts(texts_by_name: Mapping[str, object]) -> list[object]:
     """The texts of an object of named texts or lists of texts."""
     texts: list[object] = []
-    for part in named.values():
+    for part in texts_by_name.values():
         items = part if isinstance(part, list) else [part]
         texts += [item for item in items if item is not None]
     return texts
@@ -638,14 +638,14 @@ def pairs(value: object, field: str, problems: Problems) -> list[tuple[str, obje
     if not isinstance(value, dict):
         wrong(field, value, "an object of named values", problems)
         return []
-    named: list[tuple[str, object]] = []
+    values: list[tuple[str, object]] = []
     for key, item in value.items():
         if item is None:
             continue
         name_of_item = text(str(key), f"the name in {field}", problems)
         if name_of_item is not None:
-            named.append((name_of_item, item))
-    return named
+            values.append((name_of_item, item))
+    return values
 
 
 def _is_named_value(item: object) -> bool:

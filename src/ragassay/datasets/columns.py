@@ -265,8 +265,8 @@ class Columns:
             return False
         # A column that --map names stands, and so does one that rows have shown already: which of
         # two is read must not depend on the order of the rows.
-        taken = field in self.read and field not in self.quiet
-        if not taken and field not in self.fixed:
+        is_read = field in self.read and field not in self.quiet
+        if not is_read and field not in self.fixed:
             self.read[field] = column
             self.quiet.discard(field)
             return True

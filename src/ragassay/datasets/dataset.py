@@ -94,8 +94,8 @@ class Dataset:
     def between(self, start: int, stop: int) -> Iterator[tuple[int, Sample | BadRow]]:
         """(index from 0, row) of a range of a source that is `cuttable`."""
         rows = self._reader.rows_from(start)  # type: ignore[attr-defined]
-        known = dict.fromkeys(self._first_columns)
-        samples = self._samples(rows, self.columns.copy(), known, Counter())
+        known_columns = dict.fromkeys(self._first_columns)
+        samples = self._samples(rows, self.columns.copy(), known_columns, Counter())
         # The range comes first: zip stops there without reading the row after it.
         return zip(range(start, stop), samples, strict=False)
 
@@ -109,7 +109,7 @@ class Dataset:
         self, rows: Iterable[tuple[int, Row | Trouble]], done: Container[int]
     ) -> Iterator[tuple[int, Sample | BadRow]]:
         columns = self.columns.copy()
-        known = dict.fromkeys(self._first_columns)
+        known_columns = dict.fromkeys(self._first_columns)
         index = -1
 
         def open_rows() -> Iterator[tuple[int, Row | Trouble]]:
@@ -119,39 +119,39 @@ class Dataset:
                     yield line, row
                 elif isinstance(row, dict):
                     # A done row is not made, but a column that it was the first to have counts.
-                    self._adopt(columns, known, line, row)
+                    self._adopt(columns, known_columns, line, row)
 
-        for row in self._samples(open_rows(), columns, known, Counter()):
+        for row in self._samples(open_rows(), columns, known_columns, Counter()):
             yield index, row
 
     def _read(
-        self, columns: Columns, known: dict[str, None], notes: Counter[str]
+        self, columns: Columns, known_columns: dict[str, None], notes: Counter[str]
     ) -> Iterator[Sample | BadRow]:
-        return self._samples(self._reader.rows(), columns, known, notes)
+        return self._samples(self._reader.rows(), columns, known_columns, notes)
 
     def _samples(
         self,
         rows: Iterable[tuple[int, Row | Trouble]],
         columns: Columns,
-        known: dict[str, None],
+        known_columns: dict[str, None],
         notes: Counter[str],
     ) -> Iterator[Sample | BadRow]:
-        """known grows by the columns that first appear after those that the choice was made
+        """known_columns grows by the columns that first appear after those that the choice was made
         from.
         """
         maker = RowMaker(columns, self._reader, self._make_ids, notes)
         for line, row in rows:
             if isinstance(row, dict):
-                self._adopt(columns, known, line, row)
+                self._adopt(columns, known_columns, line, row)
             yield maker.make(line, row)
 
     @staticmethod
-    def _adopt(columns: Columns, known: dict[str, None], line: int, row: Row) -> None:
+    def _adopt(columns: Columns, known_columns: dict[str, None], line: int, row: Row) -> None:
         # Almost always the row's columns are known, and the comparison is all that is done.
-        if row.keys() <= known.keys() or len(known) >= _MOST_COLUMNS:
+        if row.keys() <= known_columns.keys() or len(known_columns) >= _MOST_COLUMNS:
             return
-        for column in row.keys() - known.keys():
-            known[column] = None
+        for column in row.keys() - known_columns.keys():
+            known_columns[column] = None
             columns.adopt(column, line)
 
     def unchanged(self, source_hash: str) -> bool:
@@ -167,14 +167,14 @@ class Dataset:
         and NothingToDo (E0309) when there is no row. Memory: 8 bytes a row.
         """
         columns = self.columns.copy()
-        known = dict.fromkeys(self._first_columns)
+        known_columns = dict.fromkeys(self._first_columns)
         notes: Counter[str] = Counter()
         digest = hashlib.blake2b(digest_size=16)
         file_hash = self._reader.content_hash()
         hashes = array("q")
         bad_rows: list[BadRow] = []
         rows = bad = unnamed = 0
-        for item in self._read(columns, known, notes):
+        for item in self._read(columns, known_columns, notes):
             rows += 1
             # Hashes for the ids themselves: a million ids would take a hundred megabytes.
             hashes.append(hash(item.id))
@@ -185,7 +185,7 @@ class Dataset:
             else:
                 unnamed += item.id == f"row-{item.line}"
             if not file_hash:
-                digest.update(_written(item))
+                digest.update(_hashed_bytes(item))
         if not rows:
             raise NothingToDo(
                 "E0309",
@@ -201,7 +201,7 @@ class Dataset:
             rows,
             bad,
             tuple(bad_rows),
-            tuple(known),
+            tuple(known_columns),
             _fields_read(columns),
             tuple(columns.ignored),
             tuple(lines),
@@ -281,7 +281,7 @@ def _fields_read(columns: Columns) -> dict[str, str]:
     return fields | dict.fromkeys(columns.slices, "slice") | dict.fromkeys(columns.marks, "label")
 
 
-def _written(item: Sample | BadRow) -> bytes:
+def _hashed_bytes(item: Sample | BadRow) -> bytes:
     """The row as it goes into the hash of rows in memory. Stored hashes depend on these bytes."""
     if isinstance(item, Sample):
         record = to_record(item)
@@ -412,12 +412,12 @@ def _format_of(path: Path) -> Format:
     name = path.name.lower()
     compressed = name.endswith(".gz")
     name = name.removesuffix(".gz")
-    for each in FORMATS.values():
-        if name.endswith(each.endings) and (each.compressible or not compressed):
-            return each
+    for format in FORMATS.values():
+        if name.endswith(format.endings) and (format.compressible or not compressed):
+            return format
     endings: list[str] = []
-    for each in FORMATS.values():
-        endings += each.endings
+    for format in FORMATS.values():
+        endings += format.endings
     raise DataError(
         "E0310",
         f"The format of {path.name} is not known.",

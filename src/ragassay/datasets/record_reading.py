@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 
 from ragassay.core import BadRow, DataError, Sample
 from ragassay.datasets.columns import Columns
@@ -29,27 +30,10 @@ class _OneRecord:
         return ""
 
 
+# A record has every field of a Sample but the line, which is of the file it was read from.
 _OWN_COLUMNS = Columns(
     "",
-    {
-        name: name
-        for name in (
-            "id",
-            "question",
-            "contexts",
-            "response",
-            "reference",
-            "expected_facts",
-            "relevant_ids",
-            "guidelines",
-            "answerable",
-            "slices",
-            "cluster",
-            "labels",
-            "usage",
-            "error",
-        )
-    },
+    {field.name: field.name for field in fields(Sample) if field.name != "line"},
     (),
     [],
     {},

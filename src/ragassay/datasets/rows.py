@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -48,6 +48,19 @@ class _RawRow(NamedTuple):
     row: Row
     cells: dict[str, object]
     problems: Problems
+
+
+_NamedValue = tuple[str, object, str]
+"""The name of a slice or label, its value, and the place in the row, for messages."""
+
+
+def _named_values(raw: _RawRow, plural: str, singular: str) -> Iterator[_NamedValue]:
+    """The values of a cell that holds an object of them, then that of the cell of a single one."""
+    if plural in raw.cells:
+        for name, value in cells.pairs(raw.cells[plural], plural, raw.problems):
+            yield name, value, f"{plural}[{shorten(name, 40)!r}]"
+    if singular in raw.cells:
+        yield singular, raw.cells[singular], singular
 
 
 _Parser = Callable[[_RawRow, str], object]
@@ -194,42 +207,34 @@ class RowMaker:
 
     def _slices(self, raw: _RawRow, _: str) -> dict[str, str]:
         slices: dict[str, str] = {}
-
-        def take(name: str, value: object, field: str) -> None:
-            slice_value = cells.name(value, field, raw.problems)
+        for name, value, place in self._slice_values(raw):
+            slice_value = cells.name(value, place, raw.problems)
             if slice_value is not None:
                 slices[name] = slice_value
+        return slices
 
-        if "slices" in raw.cells:
-            for key, value in cells.pairs(raw.cells["slices"], "slices", raw.problems):
-                take(key, value, f"slices[{shorten(key, 40)!r}]")
-        if "slice" in raw.cells:
-            take("slice", raw.cells["slice"], "slice")
+    def _slice_values(self, raw: _RawRow) -> Iterator[_NamedValue]:
+        yield from _named_values(raw, "slices", "slice")
         # Columns that --slice names come last, so that they win over the row's own slices.
         for column in self.columns.slices:
             value = walk(raw.row, column)
             absent = value is None or value != value
             if absent or (self.reader.textual and value == ""):
                 continue
-            take(column, value, f"the slice {shorten(column, 40)}")
-        return slices
+            yield column, value, f"the slice {shorten(column, 40)}"
 
     def _labels(self, raw: _RawRow, _: str) -> dict[str, float | str]:
         labels: dict[str, float | str] = {}
-
-        def take(name: str, value: object, field: str) -> None:
-            label = cells.label(value, field, raw.problems, self.reader.textual)
+        for name, value, place in self._label_values(raw):
+            label = cells.label(value, place, raw.problems, self.reader.textual)
             if label is not None:
                 labels[name] = label
-
-        if "labels" in raw.cells:
-            for key, value in cells.pairs(raw.cells["labels"], "labels", raw.problems):
-                take(key, value, f"labels[{shorten(key, 40)!r}]")
-        if "label" in raw.cells:
-            take("label", raw.cells["label"], "label")
-        for column in self.columns.marks:
-            take(column, raw.row.get(column), f"label {shorten(column, 40)}")
         return labels
+
+    def _label_values(self, raw: _RawRow) -> Iterator[_NamedValue]:
+        yield from _named_values(raw, "labels", "label")
+        for column in self.columns.marks:
+            yield column, raw.row.get(column), f"label {shorten(column, 40)}"
 
     def _reference(self, value: object, field: str, problems: Problems) -> str | None:
         return cells.reference(value, field, problems, self.notes, self.reader.textual)
@@ -289,8 +294,8 @@ def _with_ids(
             )
         )
         return contexts
-    named = []
+    contexts_with_ids = []
     for place, (context, value) in enumerate(zip(contexts, ids, strict=True)):
         document_id = cells.identity(value, f"context_ids[{place}]", problems)
-        named.append(replace(context, id=document_id or context.id))
-    return tuple(named)
+        contexts_with_ids.append(replace(context, id=document_id or context.id))
+    return tuple(contexts_with_ids)

@@ -273,12 +273,12 @@ def write_qrels(samples: Iterable[Sample | BadRow], target: Target) -> WriteRepo
 
 def _qrels_line(topic: str, document: str, grade: float, is_table: bool) -> bytes:
     # trec_eval reads whole grades only; a fraction is written all the same, for other tools.
-    written = str(int(grade)) if grade == int(grade) else repr(grade)
+    grade_text = str(int(grade)) if grade == int(grade) else repr(grade)
     topic = _field(topic, is_table)
     document = _field(document, is_table)
     if is_table:
-        return f"{topic}\t{document}\t{written}\n".encode()
-    return f"{topic} 0 {document} {written}\n".encode()
+        return f"{topic}\t{document}\t{grade_text}\n".encode()
+    return f"{topic} 0 {document} {grade_text}\n".encode()
 
 
 def write_run(

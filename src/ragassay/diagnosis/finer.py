@@ -153,7 +153,7 @@ def _not_ruled_out(rules: Sequence[Rule], facts: Mapping[str, str]) -> tuple[Cau
     """The candidates that no fact rules out, with the proofs of what rules out the others; () where
     nothing is ruled out, or too many are left.
     """
-    left: list[Rule] = []
+    candidates: list[Rule] = []
     ruled_out = False
     proofs: list[str] = []
     for rule in rules:
@@ -163,17 +163,17 @@ def _not_ruled_out(rules: Sequence[Rule], facts: Mapping[str, str]) -> tuple[Cau
         if against:
             ruled_out = True
         else:
-            left.append(rule)
+            candidates.append(rule)
         for proof in against:
             # One fact may rule out several candidates, and need be told once. Some facts have no
             # proof in words.
             if proof and proof not in proofs:
                 proofs.append(proof)
     # Where nothing is ruled out, the candidates say no more than the root cause does.
-    if not ruled_out or len(left) > MOST:
+    if not ruled_out or len(candidates) > MOST:
         return ()
     why = "; ".join(proofs)
-    return tuple(_with_detail(rule.cause, why) for rule in left)
+    return tuple(_with_detail(rule.cause, why) for rule in candidates)
 
 
 def _with_detail(cause: str, detail: str) -> Cause:

@@ -53,12 +53,12 @@ def diagnose(sample: Sample, scores: Sequence[Score], roles: Roles) -> Diagnosis
     cause.
     """
     row = Row(sample, scores, roles)
-    counted = [score for score in scores if score.verdict is not None and not _excused(row, score)]
-    failed = [score for score in counted if score.verdict is Verdict.FAIL]
+    decisive = [score for score in scores if score.verdict is not None and not _excused(row, score)]
+    failed = [score for score in decisive if score.verdict is Verdict.FAIL]
     causes = _causes_of(row, failed)
     root = causes[0] if causes else None
     return Diagnosis(
-        verdict=_verdict(row, counted),
+        verdict=_verdict(row, decisive),
         cause=root,
         others=tuple(causes[1:]),
         pattern=pattern_of(row),
@@ -66,9 +66,9 @@ def diagnose(sample: Sample, scores: Sequence[Score], roles: Roles) -> Diagnosis
     )
 
 
-def _verdict(row: Row, counted: Sequence[Score]) -> Verdict | None:
+def _verdict(row: Row, decisive: Sequence[Score]) -> Verdict | None:
     verdicts = set()
-    for score in counted:
+    for score in decisive:
         # That the application did not fail is nothing that a row could pass by.
         of_application = row.role(score).stage is Stage.APPLICATION
         if not (of_application and score.verdict is Verdict.PASS):
@@ -171,10 +171,10 @@ def shows(cause: str, roles: Roles) -> tuple[str, ...]:
         looking = [name for name in names if _looks_for_declining(roles[name])]
         of_answer = [name for name in names if roles[name].stage is Stage.ANSWER]
         return tuple(dict.fromkeys([*looking, *of_answer]))
-    shown = {cause}
+    root_causes = {cause}
     if cause == "retrieval_irrelevant":
-        shown.add("context_diluted")  # what that comes to where no chunk is relevant
-    return tuple(name for name in names if roles[name].cause in shown)
+        root_causes.add("context_diluted")  # what that comes to where no chunk is relevant
+    return tuple(name for name in names if roles[name].cause in root_causes)
 
 
 def _looks_for_declining(role: Role) -> bool:

@@ -29,6 +29,7 @@ T = TypeVar("T")
 Convert = Callable[[typing.Any], typing.Any] | None  # None: the value passes as it is
 
 DEPTH = 64
+"""Nesting of a stored value at most: what is deeper is a mistake, or would exhaust the recursion."""
 
 
 class Damaged(ValueError):
@@ -93,9 +94,8 @@ def dump(plain: object) -> bytes:
             orjson.loads(slow)
         except orjson.JSONDecodeError:
             return slow
-        return (
-            b" " + slow
-        )  # orjson would read it, but integers over 64 bit as floats: the blank tells `load`
+        # orjson would read it, but integers over 64 bit as floats: the blank tells `load`.
+        return b" " + slow
 
 
 def load(data: bytes) -> typing.Any:
@@ -127,6 +127,7 @@ def unsealer(*owner: object) -> Callable[[bytes, int], bytes]:
     """`unseal` for many blobs of one owner that differ in the last part of their identity, a
     number.
     """
+    # A CRC can be continued: that of the owner is taken once for all blobs.
     first = zlib.crc32(_owner((*owner, "")))
 
     def unsealed(blob: bytes, last: int) -> bytes:
@@ -263,7 +264,7 @@ def _compiled(lines: list[str], names: dict[str, object]) -> typing.Any:
     methods are: rows and parts of scores are written and read by the million, and a loop over their
     fields takes several times as long.
     """
-    exec("\n".join(["def convert(given):", *(f"    {line}" for line in lines)]), names)
+    exec("\n".join(["def convert(source):", *(f"    {line}" for line in lines)]), names)
     return names["convert"]
 
 
@@ -274,10 +275,12 @@ def _dataclass_encoder(kind: type) -> Convert:
         convert, default = _encoder(hints[f.name]), _default(f)
         names |= {f"convert_{n}": convert, f"default_{n}": default}
         item = "item" if convert is None else f"convert_{n}(item)"
-        given = (
+        # `is not` first: most fields are their very default, and equality of tuples and mappings is
+        # looked into only where they are not.
+        guard = (
             "" if default is _MISSING else f"if item is not default_{n} and item != default_{n}: "
         )
-        lines += [f"item = given.{f.name}", f"{given}plain[{_stored_name(f)!r}] = {item}"]
+        lines += [f"item = source.{f.name}", f"{guard}plain[{_stored_name(f)!r}] = {item}"]
     return typing.cast(Convert, _compiled([*lines, "return plain"], names))
 
 
@@ -287,21 +290,23 @@ def _dataclass_decoder(kind: type, strict: bool) -> Convert:
     """
     hints = typing.get_type_hints(kind)
     names: dict[str, object] = {"kind": kind, "missing": _MISSING}
-    lines = [] if strict else ["get = given.get"]
+    lines = [] if strict else ["get = source.get"]
     for n, f in enumerate(dataclasses.fields(kind)):
         convert, default = _decoder(hints[f.name], strict), _MISSING if strict else _default(f)
         names |= {f"convert_{n}": convert, f"default_{n}": default, f"make_{n}": f.default_factory}
         item = f"item_{n}" if convert is None else f"convert_{n}(item_{n})"
         if default is _MISSING:
-            lines += [f"item_{n} = given[{_stored_name(f)!r}]", f"item_{n} = {item}"]
+            lines += [f"item_{n} = source[{_stored_name(f)!r}]", f"item_{n} = {item}"]
         else:
             absent = f"default_{n}" if f.default_factory is dataclasses.MISSING else f"make_{n}()"
             lines += [
                 f"item_{n} = get({_stored_name(f)!r}, missing)",
                 f"item_{n} = {absent} if item_{n} is missing else {item}",
             ]
-    made = ", ".join(f"{f.name}=item_{n}" for n, f in enumerate(dataclasses.fields(kind)) if f.init)
-    return typing.cast(Convert, _compiled([*lines, f"return kind({made})"], names))
+    arguments = ", ".join(
+        f"{f.name}=item_{n}" for n, f in enumerate(dataclasses.fields(kind)) if f.init
+    )
+    return typing.cast(Convert, _compiled([*lines, f"return kind({arguments})"], names))
 
 
 _LEAVES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}

@@ -29,8 +29,9 @@ from ragassay.store.store import Store
 
 Tell = Callable[[str], None]
 
-_HOW_A_RUN_STANDS = ("name", "state", "stop_reason", "seconds", "updated", "manifest", "ledger")
-_BEGUN_ANEW = 5000  # rows of a copy that was left unfinished, deleted in one transaction
+_STATE_COLUMNS = ("name", "state", "stop_reason", "seconds", "updated", "manifest", "ledger")
+_ROWS_A_DELETION = 5000
+"""Rows of an unfinished copy that are deleted in one transaction."""
 
 
 @dataclass
@@ -60,28 +61,28 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
             where=source.location,
             fix="name two different stores",
         )
-    done = Copied()
+    copied = Copied()
     runs = schema.runs.c
     query = select(runs.run_id, runs.id).where(runs.state != COPYING).order_by(runs.id)
-    every = [(codec.from_key(row.run_id), int(row.id)) for row in source.access.all(query)]
+    all_runs = [(codec.from_key(row.run_id), int(row.id)) for row in source.access.all(query)]
     acquired: list[str] = []
     try:
         # All first: nothing is copied while anything is still being written.
-        for run_id, number in every:
+        for run_id, number in all_runs:
             if source.database.read_only:
                 source.access.read(partial(source.locks.refuse_owned, run_id=run_id, number=number))
                 continue
             source.acquire(run_id)
             acquired.append(run_id)
-        for run_id, number in every:
-            before = (done.rows, done.judgments)
-            copied = _run(source, target, run_id, number, done)
-            done.labels += target.put_labels(run_id, source.labels(run_id))
+        for run_id, number in all_runs:
+            before = (copied.rows, copied.judgments)
+            is_new = _copy_run(source, target, run_id, number, copied)
+            copied.labels += target.put_labels(run_id, source.labels(run_id))
             if tell is not None:
-                rows, judgments = done.rows - before[0], done.judgments - before[1]
+                rows, judgments = copied.rows - before[0], copied.judgments - before[1]
                 tell(
                     f"{run_id}: "
-                    + (f"{rows:,} rows, {judgments:,} judgments" if copied else "is there already")
+                    + (f"{rows:,} rows, {judgments:,} judgments" if is_new else "is there already")
                 )
     finally:
         for run_id in acquired:
@@ -91,20 +92,22 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
         select(labels.source_hash).where(labels.run == "").distinct()
     ):
         name = codec.from_key(source_hash)
-        done.labels += target.put_labels("", source.labels("", source_hash=name), source_hash=name)
+        copied.labels += target.put_labels(
+            "", source.labels("", source_hash=name), source_hash=name
+        )
     present = {certificate.id for certificate in target.certificates()}
     for certificate in reversed(source.certificates()):
         if certificate.id not in present:
             target.put_certificate(certificate)
-            done.certificates += 1
-    return done
+            copied.certificates += 1
+    return copied
 
 
-def _run(source: Store, target: Store, run_id: str, number: int, done: Copied) -> bool:
-    """Copy one run; False where the target has it already."""
+def _copy_run(source: Store, target: Store, run_id: str, number: int, copied: Copied) -> bool:
+    """Copy one run, and count what is copied; False where the target has it already."""
     runs = schema.runs.c
-    (stands,) = source.access.all(
-        select(*(runs[name] for name in _HOW_A_RUN_STANDS)).where(runs.id == number)
+    (record,) = source.access.all(
+        select(*(runs[name] for name in _STATE_COLUMNS)).where(runs.id == number)
     )
     copies = target.access.all(
         select(runs.id, runs.state).where(runs.run_id == codec.as_key(run_id))
@@ -118,11 +121,11 @@ def _run(source: Store, target: Store, run_id: str, number: int, done: Copied) -
                 why="it was resumed or labelled there or here after it was copied",
                 fix="keep the store in which it went on; to have both, copy into a new store",
             )
-        done.known += 1
+        copied.known += 1
         return False
     if not copies:
         target.run_records.create_sealed(
-            run_id, codec.from_key(stands.name), stands.manifest, state=COPYING
+            run_id, codec.from_key(record.name), record.manifest, state=COPYING
         )
         copies = target.access.all(select(runs.id).where(runs.run_id == codec.as_key(run_id)))
     new = int(copies[0].id)
@@ -133,20 +136,20 @@ def _run(source: Store, target: Store, run_id: str, number: int, done: Copied) -
             _insert(target, schema.rows, ROW, [_columns(row, new) for row in rows])
             bodies = [(new, row.idx, row.payload) for row in rows]
             _insert(target, schema.bodies, BODY, bodies)
-            done.rows += len(rows)
+            copied.rows += len(rows)
         for judgments in _judgments(source, number):
             _insert(target, schema.judgments, JUDGMENT, [(new, *j[:4]) for j in judgments])
-            done.judgments += len(judgments)
+            copied.judgments += len(judgments)
         batches = _batches(source, run_id, number)
         if batches:
             _insert(target, schema.batches, BATCH, [(new, *batch) for batch in batches])
-            done.batches += len(batches)
+            copied.batches += len(batches)
         # Last of all: with its own state the run becomes visible.
-        change = update(schema.runs).where(runs.id == new).values(**stands._mapping)
+        change = update(schema.runs).where(runs.id == new).values(**record._mapping)
         target.access.execute(change)
     finally:
         target.locks.release(new)
-    done.runs += 1
+    copied.runs += 1
     return True
 
 
@@ -168,12 +171,13 @@ def _forget(store: Store, number: int) -> None:
         (schema.batches, schema.batches.c.id),
     ):
         while True:
-            keys = select(key).where(table.c.run == number).order_by(key).limit(_BEGUN_ANEW)
-            here = [row[0] for row in store.access.all(keys)]
-            if not here:
+            keys = select(key).where(table.c.run == number).order_by(key).limit(_ROWS_A_DELETION)
+            page = [row[0] for row in store.access.all(keys)]
+            if not page:
                 break
+            # A range, not a list: no database has to look up thousands of keys one by one.
             store.access.execute(
-                delete(table).where(table.c.run == number, key.between(here[0], here[-1]))
+                delete(table).where(table.c.run == number, key.between(page[0], page[-1]))
             )
 
 
@@ -188,14 +192,14 @@ def _rows(store: Store, run_id: str, number: int) -> Iterator[list[Any]]:
     )
     for page in store.access.pages(sizes, (rows.idx,), IN_LIST):
         for indices in portions([(row[1], row[0]) for row in page]):
-            here = whole.where(rows.run == number, rows.idx.in_(indices)).order_by(rows.idx)
-            stored = list(store.access.all(here))
-            if len(stored) != len(indices):
+            query = whole.where(rows.run == number, rows.idx.in_(indices)).order_by(rows.idx)
+            portion = list(store.access.all(query))
+            if len(portion) != len(indices):
                 store.access.checked(_missing, run_id)
-            for row in stored:
+            for row in portion:
                 store.access.checked(codec.unseal, row.payload, run_id, "body", row.idx)
                 store.access.checked(codec.unseal, row.line, run_id, "line", row.idx)
-            yield stored
+            yield portion
 
 
 def _missing(run_id: str) -> None:
@@ -236,10 +240,10 @@ def _content(store: Store, run_id: str, number: int) -> str:
             data = part if isinstance(part, bytes) else str(part).encode()
             total.update(len(data).to_bytes(8, "big") + data)
 
-    (stands,) = store.access.all(
+    (record,) = store.access.all(
         select(runs.state, runs.manifest, runs.ledger).where(runs.id == number)
     )
-    add(*stands)
+    add(*record)
     for rows in _rows(store, run_id, number):
         for row in rows:
             add(row.idx, row.line, row.payload)

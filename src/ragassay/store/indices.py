@@ -21,6 +21,7 @@ class IndexSet(Set[int]):
         for index in indices:
             byte, bit = index >> 3, 1 << (index & 7)
             if byte >= len(self._bits):
+                # Doubled, so that a million rising indices do not copy it a million times.
                 self._bits.extend(bytes(max(byte + 1, 2 * len(self._bits)) - len(self._bits)))
             if not self._bits[byte] & bit:
                 self._bits[byte] |= bit

@@ -28,11 +28,11 @@ class LabelRecords:
 
         def work(connection: Connection) -> int:
             self._access.database.alone(connection, "labels")
-            written = 0
+            changes = 0
             for label in labels:
                 place = _place(run_id, source_hash, label)
-                written += self._put_one(connection, label, place, replace)
-            return written
+                changes += self._put_one(connection, label, place, replace)
+            return changes
 
         return self._access.write(work)
 
@@ -41,15 +41,15 @@ class LabelRecords:
     ) -> bool:
         """Write a label; False where it is there already."""
         table = schema.labels
-        here = [table.c[name] == value for name, value in place.items()]
-        here += self._access.database.hashed(table.c.row_id, place["row_id"])
-        stored = connection.scalar(select(table.c.value).where(*here))
+        same_place = [table.c[name] == value for name, value in place.items()]
+        same_place += self._access.database.hashed(table.c.row_id, place["row_id"])
+        stored = connection.scalar(select(table.c.value).where(*same_place))
         if stored is not None and not replace:
             if stored != label.value:
                 raise _two_labels(label, stored)
             return False
         if stored is not None:
-            connection.execute(delete(table).where(*here))
+            connection.execute(delete(table).where(*same_place))
         connection.execute(
             insert(table).values(
                 **place,

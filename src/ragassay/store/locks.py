@@ -62,6 +62,8 @@ class RunLocks:
         runs, locks = schema.runs.c, schema.run_locks
 
         def work(connection: Connection) -> None:
+            # The run's record is locked first: of two who take the run at once, one waits here and then
+            # sees the other's lock.
             run = select(runs.id).where(runs.id == number).with_for_update(key_share=True)
             connection.execute(run)
             now = self.refuse_owned(connection, run_id, number)
@@ -162,11 +164,11 @@ class RunLocks:
         """Mark the locks as seen now; those of the runs that are still owned."""
         locks = schema.run_locks
         now = self._access.database.now(connection)
-        seen = update(locks).where(locks.c.token == self.token).values(seen=now)
+        mark = update(locks).where(locks.c.token == self.token).values(seen=now)
         return {
             number
             for number in numbers
-            if connection.execute(seen.where(locks.c.run == number)).rowcount
+            if connection.execute(mark.where(locks.c.run == number)).rowcount
         }
 
     def _taken_over(self, run_id: str) -> EnvironmentFailure:
@@ -185,6 +187,7 @@ class RunLocks:
 def _is_living(lock: Row[Any], now: float) -> bool:
     """Whether the owner of a lock works, as far as can be seen from here."""
     if lock.host == owner.host():
+        # This process lives, but the store that took the lock may have been closed.
         if lock.pid == os.getpid() and lock.started == owner.started(os.getpid()):
             return bool(lock.token in _OPEN)
         alive = owner.alive(lock.pid, lock.started)

@@ -16,7 +16,7 @@ from ragassay.store import codec, paging, schema
 from ragassay.store.access import IN_LIST
 from ragassay.store.judgments import JUDGMENT, group_by_judge
 from ragassay.store.paging import portions
-from ragassay.store.rows import BODY, ROW, make_way, touch_run
+from ragassay.store.rows import BODY, ROW, delete_unfinished, touch_run
 from ragassay.store.store import Store
 
 Values = tuple[Any, ...]
@@ -46,6 +46,7 @@ def _take_judgments(store: Store, number: int, part: Store, number_in_part: int)
 
 def _add_judgments(store: Store, number: int, values: Sequence[Values]) -> None:
     """Add those judgments that the run does not have, in one commit."""
+    # Compared with the payload: a run may have several judgments of one address, and keeps each.
 
     def work(connection: Connection) -> None:
         present = _present(connection, number, values)
@@ -64,9 +65,9 @@ def _present(
     present = set[tuple[str, str, bytes]]()
     for judge, keys in group_by_judge((value[1], value[2]) for value in values).items():
         for start in range(0, len(keys), IN_LIST):
-            some = keys[start : start + IN_LIST]
+            batch = keys[start : start + IN_LIST]
             query = select(table.key, table.payload).where(
-                table.run == number, table.judge == judge, table.key.in_(some)
+                table.run == number, table.judge == judge, table.key.in_(batch)
             )
             present.update((judge, row.key, row.payload) for row in connection.execute(query))
     return present
@@ -104,7 +105,7 @@ def _add_rows(
 
     def work(connection: Connection) -> None:
         touch_run(connection, number, updated=schema.runs.c.updated)
-        final = make_way(connection, number, indices)
+        final = delete_unfinished(connection, number, indices)
         for table_name, values in stored.items():
             index_at = COLUMNS[table_name].index("idx")
             new = [value for value in values if value[index_at] not in final]

@@ -9,6 +9,7 @@ from ragassay.store import codec
 LINES_A_PAGE = 2000
 ROWS_A_PAGE = 500
 BYTES_A_PAGE = 8 << 20
+"""Bodies in memory at a time: rows may be of any size, so their number alone bounds nothing."""
 
 
 def portions(sizes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:

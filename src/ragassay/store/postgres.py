@@ -304,16 +304,16 @@ class PostgresDatabase:
     ) -> None:
         """By COPY, in the binary form."""
         direct: Any = connection.connection.driver_connection
-        copied = f"COPY {table.name} ({', '.join(names)}) FROM STDIN (FORMAT BINARY)"
-        with direct.cursor() as cursor, cursor.copy(copied) as copy:
+        statement = f"COPY {table.name} ({', '.join(names)}) FROM STDIN (FORMAT BINARY)"
+        with direct.cursor() as cursor, cursor.copy(statement) as copy:
             copy.set_types([TYPES.get(name, "text") for name in names])
             for row in values:
                 copy.write_row(row)
 
     def alone(self, connection: Connection, what: str) -> None:
         """An advisory lock, kept until the transaction ends."""
-        asked = "SELECT pg_advisory_xact_lock(hashtextextended(%(what)s, 0))"
-        connection.exec_driver_sql(asked, {"what": f"ragassay:{what}"})
+        lock = "SELECT pg_advisory_xact_lock(hashtextextended(%(what)s, 0))"
+        connection.exec_driver_sql(lock, {"what": f"ragassay:{what}"})
 
     def hashed(self, column: ColumnElement[str], value: str) -> list[ColumnElement[bool]]:
         """The index is of a hash of the id."""
@@ -342,12 +342,12 @@ class PostgresDatabase:
         self._engine.dispose()
 
     def _forget(self, connection: Connection) -> None:
-        own = {"own": f"{self._writer}:%", "old": MARKS_S}
+        marks = {"own": f"{self._writer}:%", "old": MARKS_S}
         with connection.begin():
             connection.exec_driver_sql(
                 "DELETE FROM marks WHERE writer LIKE %(own)s"
                 " OR seen < extract(epoch FROM clock_timestamp())::float8 - %(old)s",
-                own,
+                marks,
             )
 
     def _failure(self, error: BaseException) -> EnvironmentFailure:

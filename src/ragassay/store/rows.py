@@ -51,15 +51,16 @@ class RowRecords:
         """
         number = self._runs.number(run_id)
         self._locks.check_not_lost(run_id, number)
-        chosen = _one_an_index(results)
-        if not chosen:
+        rows = _one_row_an_index(results)
+        if not rows:
             return
-        encoded = {row.index: _as_stored(row, run_id, number) for row in chosen}
+        # Encoded before the transaction, which keeps all other writers waiting.
+        encoded = {row.index: _as_stored(row, run_id, number) for row in rows}
         insert = self._access.database.insert
 
         def work(connection: Connection) -> None:
             touch_run(connection, number, updated=now_utc())
-            final = make_way(connection, number, list(encoded))
+            final = delete_unfinished(connection, number, list(encoded))
             fresh = [values for index, values in encoded.items() if index not in final]
             if fresh:
                 insert(connection, schema.rows, ROW, [row for row, _ in fresh])
@@ -71,15 +72,17 @@ class RowRecords:
         """Mark as not done the rows in which a judgment was lost or the application failed, and say
         how many.
         """
-        lost = {line.index for line in self.score_lines(run_id) if _lost_a_judgment(line)}
+        failed = {line.index for line in self.score_lines(run_id) if _lost_a_judgment(line)}
         for row in self.read(run_id):
             if row.sample is not None and row.sample.error is not None:
-                lost.add(row.index)
-            if row.index in lost and row.done:
+                failed.add(row.index)
+            if row.index in failed and row.done:
                 self._reopen(run_id, row)
-        return len(lost)
+        return len(failed)
 
     def _reopen(self, run_id: str, row: RowResult) -> None:
+        # The mark first: `put` replaces only rows that are not done. Killed in between, the row is
+        # judged again, which is what was asked for.
         rows = schema.rows
         self._access.execute(
             update(rows)
@@ -119,12 +122,13 @@ class RowRecords:
         pages = self._access.pages(
             query.order_by(*keys), keys, paging.ROWS_A_PAGE, limit=limit, offset=offset
         )
+        # A damaged index may lead to other rows, or to one twice: their own places must rise.
         count, last = 0, (float("-inf"), -1)
         for page in pages:
             for row in self._bodies(run_id, number, [(entry[1], entry[0]) for entry in page]):
                 place = (lines.worst_key(row) if order == "worst" else 0.0, row.index)
                 if place <= last:
-                    raise self._misled()
+                    raise self._wrong_row()
                 count, last = count + 1, place
                 yield row
         every_row = verdict is None and cause is None and limit is None and not offset
@@ -157,7 +161,7 @@ class RowRecords:
             return None
         row = self._row(run_id, bodies[0].idx, bodies[0].payload)
         if row.id != row_id:
-            raise self._misled()
+            raise self._wrong_row()
         return row
 
     def answered(self, run_id: str, within: range | None) -> dict[int, Sample]:
@@ -229,10 +233,11 @@ class RowRecords:
         query = select(bodies.idx, bodies.payload).where(bodies.run == number)
         for indices in portions(sizes):
             for start in range(0, len(indices), IN_LIST):
-                some = indices[start : start + IN_LIST]
-                stored = self._access.all(query.where(bodies.idx.in_(some)))
+                batch = indices[start : start + IN_LIST]
+                stored = self._access.all(query.where(bodies.idx.in_(batch)))
                 payloads: dict[int, bytes] = {row.idx: row.payload for row in stored}
-                for index in some:
+                # In the order asked for, which is the worst first; an absent body fails its seal.
+                for index in batch:
                     yield self._row(run_id, index, payloads.pop(index, b""))
 
     def _row(self, run_id: str, index: int, payload: bytes) -> RowResult:
@@ -249,7 +254,7 @@ class RowRecords:
                 f"{count} of the {total} rows of a finished run are found", self._access.location
             )
 
-    def _misled(self) -> Exception:
+    def _wrong_row(self) -> Exception:
         return codec.damaged("an index leads to another row than it says", self._access.location)
 
 
@@ -269,17 +274,16 @@ def _restricted(query: Select[Any], within: range | None) -> Select[Any]:
 
 def _lost_a_judgment(line: ScoreLine) -> bool:
     counts = line.counts
-    lost = counts.failed or counts.unparsed or counts.refused
-    return bool(lost) or line.status is Status.FAILED
+    return bool(counts.failed or counts.unparsed or counts.refused) or line.status is Status.FAILED
 
 
-def _one_an_index(results: Sequence[RowResult]) -> list[RowResult]:
+def _one_row_an_index(results: Sequence[RowResult]) -> list[RowResult]:
     """The rows to be written, one an index: the first that is done, else the last."""
-    chosen: dict[int, RowResult] = {}
+    by_index: dict[int, RowResult] = {}
     for result in results:
-        if result.index not in chosen or not chosen[result.index].done:
-            chosen[result.index] = result
-    return list(chosen.values())
+        if result.index not in by_index or not by_index[result.index].done:
+            by_index[result.index] = result
+    return list(by_index.values())
 
 
 def touch_run(connection: Connection, number: int, *, updated: object) -> None:
@@ -290,16 +294,18 @@ def touch_run(connection: Connection, number: int, *, updated: object) -> None:
     connection.execute(update(runs).where(runs.c.id == number).values(updated=updated))
 
 
-def make_way(connection: Connection, number: int, indices: Sequence[int]) -> set[int]:
-    """Delete the rows among these that are not done; those that are, and stay."""
+def delete_unfinished(connection: Connection, number: int, indices: Sequence[int]) -> set[int]:
+    """Delete the rows among these that are not done, to be replaced, and return the indices of those
+    that are done and stay.
+    """
     rows, final = schema.rows, set[int]()
     # This condition excludes no row; but without it SQLite reads all of the run's part of the index
     # (run, done, idx), each time.
     either = rows.c.done.in_((False, True))
     for start in range(0, len(indices), IN_LIST):
-        some = indices[start : start + IN_LIST]
+        batch = indices[start : start + IN_LIST]
         query = select(rows.c.idx, rows.c.done).where(
-            rows.c.run == number, either, rows.c.idx.in_(some)
+            rows.c.run == number, either, rows.c.idx.in_(batch)
         )
         stored = connection.execute(query).all()
         final.update(index for index, done in stored if done)

@@ -103,7 +103,7 @@ class _SqliteFile:
         except FileNotFoundError:
             return 0
 
-    def _still_there(self) -> None:
+    def _check_file(self) -> None:
         try:
             same = self.address.stat().st_ino == self._file
         except FileNotFoundError:
@@ -162,7 +162,7 @@ class SqliteDatabase(_SqliteFile):
         deadline = time.monotonic() + READER_PATIENCE_S
         while True:
             with self._guard(), self.waits.on(LOCKED), self._lock.hold():
-                self._still_there()
+                self._check_file()
                 if self._has_room():
                     return self._written(work)
             # Outside the lock: other processes too may find that the reader has gone.
@@ -174,7 +174,7 @@ class SqliteDatabase(_SqliteFile):
     def read(self, work: Callable[[Connection], T]) -> T:
         """One snapshot."""
         with self._guard():
-            self._still_there()
+            self._check_file()
         with self._guard(), self.waits.on(LOCKED), self._reader.begin() as connection:
             self.waits.over()
             return work(connection)
@@ -193,7 +193,7 @@ class SqliteDatabase(_SqliteFile):
         except (SQLAlchemyError, sqlite3.Error):
             self._writer.dispose()  # a connection that met a full disk is not used again
             raise
-        self._still_there()  # a commit into a deleted file is none
+        self._check_file()  # a commit into a deleted file is none
         return result
 
     def _has_room(self) -> bool:
@@ -262,7 +262,7 @@ class ReadOnlySqlite(_SqliteFile):
         meanwhile.
         """
         with self._guard():
-            self._still_there()
+            self._check_file()
         begun = time.monotonic()
         while True:
             before, late = self._stamp(), time.monotonic() - begun

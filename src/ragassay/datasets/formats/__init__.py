@@ -20,7 +20,7 @@ def _all_formats() -> Mapping[str, Format]:
         if module.name != "base":
             formats.extend(import_module(f"{__name__}.{module.name}").FORMATS)
     formats.sort(key=_place)
-    return MappingProxyType({each.name: each for each in formats})
+    return MappingProxyType({format.name: format for format in formats})
 
 
 def _place(format: Format) -> tuple[bool, str]:
