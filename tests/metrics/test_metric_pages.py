@@ -42,6 +42,14 @@ def test_every_metric_says_its_edge_cases_and_its_calls(name: str) -> None:
     assert len(set(declared.elsewhere)) == len(declared.elsewhere)
 
 
+def test_the_readme_counts_the_metrics_right() -> None:
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    tens, ones = divmod(len(catalogue()), 10)
+    words = ("", "", "Twenty", "Thirty", "Forty", "Fifty", "Sixty", "Seventy", "Eighty", "Ninety")
+    digits = ("", "-one", "-two", "-three", "-four", "-five", "-six", "-seven", "-eight", "-nine")
+    assert f"\n{words[tens]}{digits[ones]} metrics, each with one answer" in readme
+
+
 def test_every_name_elsewhere_leads_to_a_metric_of_ours() -> None:
     for name, kind in catalogue().items():
         for other in kind.declaration.elsewhere:

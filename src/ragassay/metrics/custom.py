@@ -71,6 +71,7 @@ class CustomMetric(MetricBase):
         else:
             part = part_of(answer, "statement", text=sample.question or "")
         scale = self.rubric.scale
+        # A part's value lies on [0, 1], and so must the mark that it is shown beside.
         mark = None if scale is None or scale.pass_mark is None else scale.value(scale.pass_mark)
         return score_of_rating(str(self), part, pass_mark=mark)
 
@@ -101,7 +102,7 @@ class CustomMetric(MetricBase):
 
     def _over_chunks(self, texts: Iterable[str], answers: Iterable[Judgment]) -> Score:
         # Chunks without text were not asked about, so the answers run behind the chunks.
-        remaining = iter(answers)
+        remaining = iter(answers)  # taken from by `_chunk`
         parts = tuple(_chunk(text, i, remaining) for i, text in enumerate(texts))
         passed = [bool(part.passed) for part in judged(parts)]
         if not passed:

@@ -67,6 +67,7 @@ chunks' texts.
 """
 _PARAMETERS = (*FIELDS, "row")
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,59}")
+"""Without the brackets and commas at which printed names and lists of metrics are cut."""
 
 
 # No slots: the declaration is written from the function, so it is the instance's and not the
@@ -112,6 +113,7 @@ class FunctionMetric(MetricBase):
                 return lacks
         result = self.function(**arguments)
         answers: list[Judgment] = []
+        # By what came back, not by how the function is written: it may return another's generator.
         if isinstance(result, Generator):
             result = yield from _drive(result, answers)
         if inspect.isawaitable(result):
@@ -201,7 +203,7 @@ class FunctionMetric(MetricBase):
         if mark is None:
             if not isinstance(result, bool) or better is None:
                 return value, None
-            mark = 1.0 if better else 0.0
+            mark = 1.0 if better else 0.0  # of yes and no
         good = value >= mark if better else value <= mark
         return value, Verdict.PASS if good else Verdict.FAIL
 
@@ -438,6 +440,7 @@ def _read(sample: Sample, name: str) -> object:
     if name == "contexts":
         return None if sample.contexts is None else tuple(chunk.text for chunk in sample.contexts)
     value: object = getattr(sample, name)
+    # These three are never None in a Sample: empty means that the row has none.
     if name in ("guidelines", "slices", "labels") and not value:
         return None
     return MappingProxyType(dict(value)) if isinstance(value, Mapping) else value

@@ -39,7 +39,7 @@ def part_of(
         rating = value = probability = None
     else:
         passed = _passes(judgment, value, mark)
-    # By position: this is where most of the time goes that scoring takes.
+    # By position: this is where most of the time goes that scoring takes. `weight` is None.
     return Part(
         kind,
         status,
@@ -104,6 +104,7 @@ def judged(parts: Iterable[Part]) -> list[Part]:
 
 def lost(parts: Iterable[Part]) -> list[Part]:
     """The parts that were asked about and have no value."""
+    # "Lost" is the word of all metrics for an answer that was due: refused, unparsed, failed ...
     return [part for part in parts if part.status not in (Status.JUDGED, Status.NOT_APPLICABLE)]
 
 
@@ -120,7 +121,7 @@ def partial(parts: Sequence[Part]) -> tuple[str, ...]:
 def abstained(parts: Sequence[Part]) -> tuple[str, ...]:
     """The flag for a response that is nothing but admissions of not knowing."""
     with_value = judged(parts)
-    # A lost part could have been a claim of its own.
+    # A lost part could have been a claim, so that the response did say something.
     if not with_value or lost(parts):
         return ()
     if all(ABSTENTION in part.flags for part in with_value):
@@ -141,6 +142,7 @@ def all_lost(
     if not lost_parts:
         reason = next((part.reason for part in parts if part.reason), "there is nothing to judge")
         return Score(metric=metric, status=Status.NOT_APPLICABLE, reason=reason, parts=tuple(parts))
+    # `most_common` keeps the order of equal counts, so that the first wins a tie.
     status = Counter(part.status for part in lost_parts).most_common(1)[0][0]
     reasons_given = [part.reason for part in lost_parts if part.status is status and part.reason]
     reasons = Counter(reasons_given).most_common(1)

@@ -19,6 +19,7 @@ from ragassay.metrics.base import Metric, MetricBase
 from ragassay.metrics.declaration import Declaration
 from ragassay.metrics.parameters import refuse
 
+# "ndcg@5", as ir_measures and trec_eval write it -> the metric that takes k.
 _AT = {
     "ndcg": "ndcg_at_k",
     "precision": "precision_at_k",
@@ -48,6 +49,7 @@ def catalogue() -> Mapping[str, type[MetricBase]]:
 
 def _kind(name: str) -> type[MetricBase]:
     """The metric in the catalogue's file of that name."""
+    # A file also holds the metrics and bases that it imports: the name tells its own from theirs.
     for value in vars(import_module(f"{_PACKAGE}.{name}")).values():
         if (
             isinstance(value, type)
@@ -104,6 +106,7 @@ def parse(text: str, custom: Mapping[str, Metric] = NO_METRICS) -> Metric:
         name = _AT.get(name, name)
         inside = f"k={at}"
     kind = catalogue().get(name)
+    # The name is a custom metric's, but the text is not its name alone: brackets or @k follow.
     if kind is None and name in custom:
         raise _takes_none(text, name)
     if kind is None:
@@ -164,6 +167,7 @@ def parse_list(text: str, custom: Mapping[str, Metric] = NO_METRICS) -> tuple[Me
             where="metrics",
             fix=f"name at least one of: {', '.join(catalogue())}",
         )
+    # By printed name, so that "ndcg@5, ndcg_at_k(k=5)" is one metric.
     return tuple({str(metric): metric for metric in metrics}.values())
 
 
@@ -188,6 +192,7 @@ def _value(metric: str, name: str, text: str, default: object) -> object:
     """`text` as the type of the parameter's default."""
     if default is MISSING or isinstance(default, str):
         return text
+    # No parameter of the catalogue is a truth value, which would be an int as well.
     whole = isinstance(default, int)
     try:
         return int(text) if whole else float(text)
@@ -227,6 +232,7 @@ def load(module: str, name: str) -> object:
     """What `name` is in an importable module; the current folder is looked in first. Raises
     ImportError, with the reason, whatever importing it raises.
     """
+    # As for `python -m`; the installed command has its own folder there, not the current one.
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:

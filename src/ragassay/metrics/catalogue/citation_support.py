@@ -79,6 +79,8 @@ class CitationSupport(GraphMetric):
         response = sample.response or ""
         if response.strip() and not MARK.search(response):
             return self.not_applicable("the response carries no citation mark")
+        # All claims are judged, cited or not: the recall is over those without a mark as well, and
+        # groundedness asks the same.
         graph = yield from judge_graph(self, sample)
         if isinstance(graph, Score):
             return graph
@@ -138,6 +140,7 @@ def _claims(graph: Graph) -> list[Part]:
 
 def _claims_well_cited(graph: Graph, marks: Sequence[_Mark]) -> list[bool]:
     """Of each judged claim: does one of its marks point at a chunk that supports it?"""
+    # By place: two claims may read the same.
     supported = {(mark.claim.start, mark.claim.end) for mark in marks if mark.supports}
     claims = judged(_claims(graph))
     return [(claim.start, claim.end) in supported for claim in claims]

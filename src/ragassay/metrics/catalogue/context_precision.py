@@ -161,7 +161,7 @@ class ContextPrecision(GraphMetric):
         parts = yield from self._chunks(sample)
         if isinstance(parts, Score):
             return parts
-        # A lost chunk leaves open which ranks the others have.
+        # A lost chunk leaves open how many relevant ones stand above the others.
         if any(part.value is None for part in parts):
             return all_lost(str(self), parts, pass_mark=self.pass_mark)
         relevant = [bool(part.passed) for part in parts]

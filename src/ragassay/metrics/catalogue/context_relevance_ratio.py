@@ -73,6 +73,7 @@ class ContextRelevanceRatio(MetricBase):
             return self.not_applicable("the question is empty")
         if all(blank(chunk.text) for chunk in sample.contexts or ()):
             return self.not_applicable("nothing was retrieved")
+        # Chunks without text were not asked about, so the answers run behind the chunks.
         answers = iter((yield chunk_requests(sample, "sentence_relevance")))
         parts, relevant, sentences = [], 0, 0
         for i, chunk in enumerate(sample.contexts or ()):

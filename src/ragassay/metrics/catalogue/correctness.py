@@ -112,6 +112,7 @@ class Correctness(MetricBase):
             ),
         )
         part = part_of(judgment, "statement", start=0, end=len(response))
+        # The three-way rubric has a rating for it, the binary one a flag.
         declined = part.value is not None and (
             "declined" in part.flags or part.rating == "not_attempted"
         )

@@ -50,8 +50,7 @@ class DocumentPrecision(Ranked):
 
     def reduce(self, ranking: tuple[str, ...], grades: Mapping[str, float]) -> Score:
         documents = tuple(dict.fromkeys(ranking))
-        return (
-            Ranked.reduce(self, documents, grades)
-            if documents
-            else self.not_applicable("nothing was retrieved")
-        )
+        # Of no documents no share is relevant; the other ranking metrics are 0 there.
+        if not documents:
+            return self.not_applicable("nothing was retrieved")
+        return Ranked.reduce(self, documents, grades)

@@ -65,6 +65,7 @@ class Guidelines(MetricBase):
         absent = self.missing(sample)
         if absent is not None:
             return absent
+        # Repeated ones once: equal Requests would be one judgment that counts twice.
         guidelines = tuple(
             dict.fromkeys(text.strip() for text in sample.guidelines or () if not blank(text))
         )

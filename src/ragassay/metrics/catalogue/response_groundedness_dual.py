@@ -79,6 +79,7 @@ class ResponseGroundednessDual(MetricBase):
                 flags=(ABSTENTION,),
                 rationale="The response declines to answer; an admission needs no support.",
             )
+        # Rules as for the claims of groundedness, so that both apply to the same rows.
         if all(piece.dropped for piece in split_claims(response)):
             return self.not_applicable("the response makes no claim")
         if all(blank(text) for text in contexts):

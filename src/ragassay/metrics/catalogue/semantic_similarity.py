@@ -52,5 +52,6 @@ class SemanticSimilarity(MetricBase):
         if blank(response):
             return failed_by_rule(str(self), "The response is empty.", EMPTY, None)
         (judgment,) = yield (Request("similarity", {"text": response, "other": reference}),)
+        # Without a mark a part neither passes nor fails, and the row has no verdict.
         part = replace(part_of(judgment, "statement", start=0, end=len(response)), passed=None)
         return replace(score_of_rating(str(self), part), verdict=None, pass_mark=None)

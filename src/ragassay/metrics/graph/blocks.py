@@ -159,6 +159,7 @@ def _special(lines: _Lines, i: int) -> _Special | None:
         return _fence(lines, i)
     if _HEADING.match(line):
         return _Special(i + 1, "heading")
+    # Before the rows of a table, which a rule such as |---|---| looks like.
     if _RULE.match(line) or ("|" in line and _TABLE_RULE.match(line)):
         return _Special(i + 1, "no words")
     following = lines.next_text(i)

@@ -35,6 +35,7 @@ def cached_for_row(function: Callable[P, T]) -> Callable[P, T]:
         cached = results.get(args)
         if cached is not None:
             return cached[0]
+        # Outside the lock: two threads may both make it, which costs less than one waiting.
         result = function(*args, **kwargs)
         size = _chars(args)
         if kwargs or size > _MAX_CHARS:
@@ -43,6 +44,7 @@ def cached_for_row(function: Callable[P, T]) -> Callable[P, T]:
             if args not in results:  # another thread may have been faster
                 results[args] = result, size
                 total += size
+            # The first in a dict is the oldest.
             while len(results) > _MAX_ENTRIES or total > _MAX_CHARS:
                 oldest = next(iter(results))
                 total -= results.pop(oldest)[1]

@@ -206,6 +206,7 @@ def _texts_of(metric: GraphMetric, sample: Sample) -> _Texts | Score:
             return metric.not_applicable(_TRUTH_DECLINES)
         truth = truth_of(sample)
     response = sample.response or ""
+    # Settled before a model is asked to list claims: of no text there are none.
     if edges.of_claims and not edges.silent and blank(response):
         return _claimless(metric, "the response is empty", (), EMPTY)
     contexts = tuple(chunk.text for chunk in sample.contexts or ())
@@ -229,6 +230,8 @@ def _cut(metric: GraphMetric, sample: Sample, texts: _Texts) -> Flow[_Texts | Sc
         return _too_many(metric, "response", "claims", count)
     if len(texts.statements) > MAX_CLAIMS:
         return _too_many_statements(metric, texts.statements)
+    # Twice: pieces that make no claim at all, and claims that only admit not knowing, are two
+    # reasons, and the second has a flag.
     claims_needed = edges.of_claims and not edges.silent
     if claims_needed and not count:
         return _claimless(metric, "the response makes no claim", _dropped_parts(texts.pieces))
@@ -330,6 +333,7 @@ def _judge_edges(metric: GraphMetric, texts: _Texts) -> Flow[Graph | Score]:
             "statement", statements if edges.statement_response else (), question, response
         ),
     )
+    # The judge may find an admission that the rules on words did not.
     if not edges.admissions:
         claims_in_contexts = tuple(without_admitted(part) for part in claims_in_contexts)
     flags: tuple[str, ...] = ()

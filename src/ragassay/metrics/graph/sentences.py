@@ -30,6 +30,7 @@ def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             if space >= 0:
                 stop = space + 1
         spans = _window(text[at:stop])
+        # Left for the next window, unless it is so long that the windows would hardly move on.
         if stop < end and at + spans[-1][0] >= half:
             stop = at + spans.pop()[0]
         for first, after in spans:

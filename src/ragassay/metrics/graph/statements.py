@@ -9,6 +9,7 @@ NEEDS_TRUTH = "reference|expected_facts"
 """What a metric that compares with the truth needs of a row."""
 
 _NOT_EVEN_A_STATEMENT = ("politeness", "no words")
+"""Reasons to drop a piece that hold for a reference as well: "Thank you." is no right answer."""
 
 
 def truth_of(sample: Sample) -> str:

@@ -47,6 +47,7 @@ class _Running(NamedTuple):
 
 def together(*flows: Flow[T]) -> Flow[tuple[T, ...]]:
     """Run flows side by side: what they ask at the same time is one wave."""
+    # By position: flows end in any order, and the results stand in that of the flows.
     results: dict[int, T] = {}
     running: list[_Running] = []
 
@@ -152,6 +153,7 @@ def _locate(
         sources = ()
         if answer.judged and answer.passes is not False:
             sources = _with_copies(answer.sources, copies)
+        # "Supported, but by none of them" is no judgment that a share could be made of.
         parts[i] = replace(parts[i], sources=sources) if sources else _unlocated(parts[i], answer)
 
 
