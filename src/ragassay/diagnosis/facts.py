@@ -31,6 +31,7 @@ def facts_of(row: Row) -> dict[str, str]:
 
 def _answerable(row: Row) -> Facts:
     """Whether the corpus holds an answer, and whether the response gives one."""
+    # What the row says outright comes before what its documents suggest.
     sample = row.sample
     relevant = row.relevant_ids
     if sample.answerable is False:
@@ -93,7 +94,7 @@ def _ranks(row: Row) -> Facts:
     if any(chunk.text.strip() for chunk in contexts):
         yield "chunks_there", ""
     first = min(_relevant_chunks(row), default=0)
-    if first == 0:
+    if first == 0:  # it stands first, or none is known to be relevant
         return
     words = f"the first relevant chunk is context {first + 1} of {len(contexts)}"
     yield "irrelevant_first", words
@@ -200,6 +201,7 @@ def _makes_false_claims(row: Row, score: Score) -> bool:
 
 def _claims(row: Row) -> Facts:
     """Claim by claim: does the truth state it, do the chunks support it, and which ones?"""
+    # Two metrics judged the same claims, each against one side; they are joined by their place.
     truth = _claim_parts(row.showing(Shown.TRUE_CLAIMS))
     support = _claim_parts(row.showing(Shown.SUPPORTED_CLAIMS))
     stated: list[Part] = []

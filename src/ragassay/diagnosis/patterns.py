@@ -48,6 +48,7 @@ def pattern_of(row: Row) -> str:
     faithfulness = _level(_first_value(row.showing(Shown.SUPPORTED_SHARE)))
     answer_relevance = _level(_first_value(row.showing(Shown.ANSWER_RELEVANT)))
     for pattern in PATTERNS:
+        # Only the pattern of the misread question asks nothing of the context.
         if pattern.context is None and row.declined:
             continue
         if (
@@ -66,7 +67,7 @@ def _best_chunk(scores: Sequence[Score]) -> float | None:
     """
     shares = [score for score in scores if metric_name(score) == "chunk_relevance"]
     if any("nothing_retrieved" in score.flags for score in shares):
-        return 0.0
+        return 0.0  # the score has no value then, and yet says how good the best chunk is
     for score in scores:
         if metric_name(score) == "context_relevance" and "max" in score.extra:
             return score.extra["max"]

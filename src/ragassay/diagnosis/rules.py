@@ -96,6 +96,7 @@ def _excused(row: Row, score: Score) -> bool:
     the chunks are judged although it is known that a relevant document is among them.
     """
     role = row.role(score)
+    # Declining is what was right there; whoever answers all the same is held to the metrics.
     if role.needs_answer and row.sample.answerable is False and row.declined:
         return True
     if not role.yields_to:
@@ -110,6 +111,8 @@ def _in_causal_order(row: Row, failed: Sequence[Score]) -> list[Score]:
     """The failed scores in causal order, whatever order they come in."""
     if not failed:
         return []
+    # Of all scores, not the failed ones alone: a deciding metric that passes outranks its stage,
+    # too.
     decided = set()
     for score in row.scores:
         role = row.role(score)

@@ -48,7 +48,8 @@ class MetricBase:
     def missing(self, sample: Sample) -> Score | None:
         """The not-applicable Score that names the first needed field that is absent, else None."""
         for need in self.needs:
-            # The plain field first, as nearly every need is one: this runs for every row and metric.
+            # The plain field first, as nearly every need is one: this runs for every row and
+            # metric.
             if getattr(sample, need, None) is None and all(
                 getattr(sample, name) is None for name in need.split("|")
             ):

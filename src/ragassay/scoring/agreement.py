@@ -482,8 +482,8 @@ def _draw(
     """(draws, parts, names) the figures, (draws, parts, bins) the gaps of ECE: all rows first, then
     each slice.
 
-    noise_seed: of the added rows, `seed` where None. Judges on the same rows share the clusters that
-    are drawn and not the added rows, which are noise of each judge's own.
+    noise_seed: of the added rows, `seed` where None. Judges on the same rows share the clusters
+    that are drawn and not the added rows, which are noise of each judge's own.
     """
     n = len(r)
     slices = len(parts) - 1
@@ -659,8 +659,8 @@ def _spread_of_mean(draws: FloatArray) -> float:
 
 
 def _macro_freedom(resampled: _Resampled, i: int, slices: Sequence[int]) -> float:
-    """Welch and Satterthwaite: (sum v)^2 / sum (v^2 / f) over the slices' variances v with f degrees
-    of freedom each.
+    """Welch and Satterthwaite: (sum v)^2 / sum (v^2 / f) over the slices' variances v with f
+    degrees of freedom each.
     """
     name = resampled.names[i]
     variances = np.nan_to_num(resampled.deviation[slices, i] ** 2)

@@ -32,7 +32,7 @@ from ragassay.scoring.ratings import GRADES, Ratings
 LEAST_RARE = 5
 """With fewer rows that hold any but the commonest value, no interval is given."""
 MOST_RATIOS = 2000
-"""With more distinct values there is no alpha for sizes: it takes a table of all pairs of values."""
+"""With more distinct values there is no alpha for sizes, which takes a table of all pairs of them."""
 BLOCK = 2_000_000
 """Numbers in memory at a time while coefficients are drawn: the draws are made in blocks."""
 PAIR_FIGURES = (
@@ -279,8 +279,8 @@ class _Units:
     ) -> FloatArray:
         """(draws,) the coefficient under weights (draws, clusters).
 
-        added: (draws, 4) rows added where there are two values: rows of two labels that are both the
-        first value, differ in either order, or are both the second.
+        added: (draws, 4) rows added where there are two values: rows of two labels that are both
+        the first value, differ in either order, or are both the second.
         """
         w = np.ones((1, self.groups)) if weight is None else weight
         if not self.n:
@@ -445,7 +445,8 @@ def _figure(
         reason = f"no interval: only {units.rare} rows hold any but the commonest value"
         return Figure(name, value, None, units.n, reason)
     deviation = float(bootstrap.spread(drawn))
-    # Fleiss' kappa and AC1 may fall below -1, where the logit scale of [-1, 1] has no place for them.
+    # Fleiss' kappa and AC1 may fall below -1, where the logit scale of [-1, 1] has no place for
+    # them.
     if not math.isfinite(deviation) or value < -1:
         reason = "no interval: resampling hardly ever leaves a figure in range"
         return Figure(name, value, None, units.n, reason)

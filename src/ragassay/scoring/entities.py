@@ -124,7 +124,8 @@ def entity_recall(expected: Iterable[str], texts: Iterable[str]) -> float | None
 
 
 def entities_present(expected: Sequence[str], texts: Iterable[str]) -> tuple[bool | None, ...]:
-    """Of each expected entity whether it occurs in one of the texts; None for one that holds no word.
+    """Of each expected entity whether it occurs in one of the texts; None for one that holds no
+    word.
 
     Compared as whole words without regard to case, accents, white space, punctuation or the commas
     of 1,000; a word of two to four capitals ("US", "WHO") keeps its case. Not the same: dates

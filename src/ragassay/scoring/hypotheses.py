@@ -219,8 +219,8 @@ def _difference(
 ) -> tuple[float, Interval]:
     """The difference of two rates of clusters of (successes, rows), with its interval.
 
-    Newcombe's method 10: each end is as far from the difference as the root of the squared distances
-    from either rate to that end of its interval which moves the difference there.
+    Newcombe's method 10: each end is as far from the difference as the root of the squared
+    distances from either rate to that end of its interval which moves the difference there.
     """
     rate_a, of_a = _rate(a, level)
     rate_b, of_b = _rate(b, level)

@@ -249,7 +249,8 @@ def _shared_ngrams(ours: str, theirs: str, orders: int) -> Iterator[int]:
     numbers are sorted in one array, the lowest bit says whose each is: n-grams that are there a and
     b times share a + b - |a - b|, halved.
     """
-    # Three times as fast as counting strings. Imported here: who compares no n-grams need not load it.
+    # Three times as fast as counting strings. Imported here: who compares no n-grams need not load
+    # it.
     import numpy as np
 
     chars = np.frombuffer((ours + theirs).encode("utf-32-le", "surrogatepass"), np.uint32).astype(

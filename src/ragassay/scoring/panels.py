@@ -415,8 +415,8 @@ def _fleiss(m: FloatArray, passes: FloatArray, groups: IntArray, draws: int, see
         return Figure("kappa", None, None, 0, "no row has two verdicts")
     place = numbered(groups)
     same = 1 - 2 * passes * (m - passes) / (m * (m - 1))
-    # Rows, agreement, verdicts, passes, and each row's share of passes: rows with gaps weigh no less
-    # (Gwet 2014).
+    # Rows, agreement, verdicts, passes, and each row's share of passes: rows with gaps weigh no
+    # less (Gwet 2014).
     columns = (np.ones(n), same, m, passes, passes / m)
     sums = [np.bincount(place, weights=column) for column in columns]
     table = np.column_stack(sums).astype(np.float64)

@@ -385,7 +385,8 @@ def _labelled_part(data: _Data, x: FloatArray) -> FloatArray:
     """Influence of every unit on the weighted mean of x over the labelled rows, within strata."""
     means = np.bincount(data.stratum, data.w * x) / np.bincount(data.stratum, data.w)
     parts = data.w * (x - means[data.stratum])
-    # The small-sample factor of a stratum of k units, k / (k - 1), as a root: influences are squared.
+    # The small-sample factor of a stratum of k units, k / (k - 1), as a root: influences are
+    # squared.
     factor = np.ones(len(means))
     for h in range(len(means)):
         units = len(np.unique(data.unit[data.stratum == h]))

@@ -127,8 +127,8 @@ class Kinds:
         if r.unit is not None:
             parts.append(unit_bins(r.unit))
         code = np.zeros(len(r), np.int64)
-        # Numbered afresh after each part, or the product of many would overflow. Kinds end up sorted
-        # by score, then label, so that those of one score lie side by side for `reduceat`.
+        # Numbered afresh after each part, or the product of many would overflow. Kinds end up
+        # sorted by score, then label, so that those of one score lie side by side for `reduceat`.
         for part in parts:
             code = numbered(code * (int(part.max()) + 1) + part)
         size = np.bincount(code)

@@ -69,6 +69,8 @@ class Access:
         """The query's rows page by page, each in a transaction of its own, continued by the values
         of `keys`, by which the query is ordered; they stand at the end of each row.
         """
+        # Continued by key: an OFFSET would have the database pass over all earlier rows once more
+        # for every page.
         query = query.add_columns(*(key.label(f"key_{i}") for i, key in enumerate(keys)))
         after: tuple[object, ...] | None = None
         while limit is None or limit > 0:

@@ -35,6 +35,7 @@ class BatchRecords:
         change = update(table).where(table.c.run == number, table.c.batch == key).values(values)
 
         def work(connection: Connection) -> None:
+            # Updated, else inserted: alone, or two could both find nothing to update.
             self._access.database.alone(connection, "batches")
             if not connection.execute(change).rowcount:
                 connection.execute(insert(table).values(run=number, batch=key, **values))

@@ -30,6 +30,7 @@ class CertificateRecords:
         }
 
         def work(connection: Connection) -> None:
+            # Alone, or two could both find that it is not there yet.
             self._access.database.alone(connection, "certificates")
             if connection.scalar(select(table.c.id).where(table.c.id == key)) is None:
                 connection.execute(insert(table).values(values))

@@ -29,7 +29,7 @@ T = TypeVar("T")
 Convert = Callable[[typing.Any], typing.Any] | None  # None: the value passes as it is
 
 DEPTH = 64
-"""Nesting of a stored value at most: what is deeper is a mistake, or would exhaust the recursion."""
+"""Nesting of a stored value at most: deeper ones would exhaust the recursion."""
 
 
 class Damaged(ValueError):

@@ -107,6 +107,7 @@ def pack(row: RowResult) -> bytes:
     """
     sample, cause = row.sample, row.diagnosis.cause
     usage = sample.usage if sample is not None else None
+    # By position: the names of fields would be repeated in every row.
     plain = [
         row.index,
         row.id,

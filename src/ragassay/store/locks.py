@@ -62,8 +62,8 @@ class RunLocks:
         runs, locks = schema.runs.c, schema.run_locks
 
         def work(connection: Connection) -> None:
-            # The run's record is locked first: of two who take the run at once, one waits here and then
-            # sees the other's lock.
+            # The run's record is locked first: of two who take the run at once, one waits here and
+            # then sees the other's lock.
             run = select(runs.id).where(runs.id == number).with_for_update(key_share=True)
             connection.execute(run)
             now = self.refuse_owned(connection, run_id, number)

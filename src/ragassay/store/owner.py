@@ -14,6 +14,7 @@ def host() -> str:
 
 def started(pid: int) -> str:
     """When the process began, as the kernel counts it; "" where that cannot be told (no /proc)."""
+    # Counted from the start of the machine, so that start is part of it.
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}/{_stat(pid)[19]}"

@@ -295,8 +295,8 @@ def touch_run(connection: Connection, number: int, *, updated: object) -> None:
 
 
 def delete_unfinished(connection: Connection, number: int, indices: Sequence[int]) -> set[int]:
-    """Delete the rows among these that are not done, to be replaced, and return the indices of those
-    that are done and stay.
+    """Delete the rows among these that are not done, to be replaced, and return the indices of
+    those that are done and stay.
     """
     rows, final = schema.rows, set[int]()
     # This condition excludes no row; but without it SQLite reads all of the run's part of the index

@@ -62,6 +62,7 @@ class RunRecords:
         same_id = select(runs.c.id).where(runs.c.run_id == values["run_id"])
 
         def work(connection: Connection) -> None:
+            # Of two that create one run at once, the second waits here and then finds the first's.
             self._access.database.alone(connection, "runs")
             if connection.scalar(same_id) is not None:
                 raise ValueError(f"the store already has a run {run_id!r}")
@@ -153,8 +154,10 @@ class RunRecords:
     def _exactly(self, name: str) -> list[str]:
         """The newest run that `name` means as a whole, in a list, empty where there is none."""
         runs, key = schema.runs.c, codec.as_key(name)
+        # "last" is what a user evaluated, not the runs by which a benchmark measured its judge.
         if name == "last":
             return self._ids(runs.name.not_like(f"{MEASURING}%"), 1)
+        # The id first: it belongs to one run, where several may share a name.
         by_id = self._ids(runs.run_id == key, 1)
         if by_id or not name:
             return by_id

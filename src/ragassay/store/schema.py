@@ -75,9 +75,8 @@ run_locks = Table(
     Column("token", Key, nullable=False),  # which Store object of that process
     Column("pid", Integer, nullable=False),
     Column("host", Key, nullable=False),
-    Column(
-        "started", Key, nullable=False
-    ),  # when the process began: a pid is used again, a pair is not
+    # When the process began: a pid is used again, the pair of both is not.
+    Column("started", Key, nullable=False),
     Column("seen", Float, nullable=False),  # Unix time of the owner's last write
 )
 
@@ -91,9 +90,8 @@ judgments = Table(
     Column("status", Key, nullable=False),
     Column("payload", LargeBinary, nullable=False),
     Index("ix_judgments_judge_key", "judge", "key"),
-    Index(
-        "ix_judgments_run", "run", "id"
-    ),  # what one run spent, and its copy, out of a store of many runs
+    # For what one run spent, and for its copy, out of a store of many runs.
+    Index("ix_judgments_run", "run", "id"),
 )
 
 rows = Table(
@@ -113,9 +111,8 @@ rows = Table(
     Column("verdict", Key),
     Column("cause", Key, nullable=False),
     Column("worst", Float, nullable=False),  # lines.worst_key
-    Column(
-        "size", Long, nullable=False
-    ),  # bytes of the body, so that a page of bodies fits the memory
+    # Bytes of the body, so that a page of bodies fits the memory.
+    Column("size", Long, nullable=False),
     Column("line", LargeBinary, nullable=False),  # lines.pack
     Index("ix_rows_row_id", "run", "row_id").ddl_if(dialect="sqlite"),
     Index("ix_rows_done", "run", "done", "idx", "bad"),
@@ -156,9 +153,8 @@ labels = Table(
     "labels",
     metadata,
     Column("id", Long, primary_key=True),
-    Column(
-        "run", Key, nullable=False
-    ),  # "" for labels of rows that were not run here: they are known by source_hash
+    # "" for labels of rows that were not run here: they are known by source_hash.
+    Column("run", Key, nullable=False),
     Column("source_hash", Key, nullable=False),
     Column("row_id", Key, nullable=False),
     Column("name", Key, nullable=False),

@@ -71,7 +71,7 @@ class Store:
             # The copy made when this opening migrated an older store.
             self.backup = database.prepare()
         except BaseException:
-            database.close()
+            database.close()  # nobody gets this store, so nobody else could close it
             raise
         self.locks.open()
 

@@ -120,5 +120,7 @@ class AnswerRelevanceReverse(MetricBase):
             counts=counts_of(parts),
             parts=tuple(parts),
             flags=partial(parts),
-            rationale=f"mean similarity of {len(judged_parts)} questions that the response would answer",
+            rationale=(
+                f"mean similarity of {len(judged_parts)} questions that the response would answer"
+            ),
         )

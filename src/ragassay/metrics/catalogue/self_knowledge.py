@@ -69,6 +69,7 @@ class SelfKnowledge(GraphMetric):
         right, supported = right_and_supported(graph)
         parts = unsupported_parts(graph, right, supported, when=True)
         judged_parts = judged(parts)
+        right_alone = sum(bool(part.value) for part in judged_parts)
         if not judged_parts:
             return all_lost(str(self), parts, pass_mark=None, verdict=False)
         return Score(
@@ -79,7 +80,6 @@ class SelfKnowledge(GraphMetric):
             parts=parts,
             flags=partial(parts),
             rationale=(
-                f"{sum(bool(p.value) for p in judged_parts)} of {len(judged_parts)} judged claims are right"
-                " without the contexts"
+                f"{right_alone} of {len(judged_parts)} judged claims are right without the contexts"
             ),
         )

@@ -69,7 +69,8 @@ def _pieces(judgment: Judgment, text: str) -> Iterator[Piece]:
         drop = "trivial" if f"trivial:{i}" in judgment.flags else ""
         if not claim or (drop and i > 5 * MAX_CLAIMS):
             continue
-        # Behind the claim before it where it stands there: the same words may stand in the text twice.
+        # Behind the claim before it where it stands there: the same words may stand in the text
+        # twice.
         start = text.find(claim, after)
         if start < 0:
             start = text.find(claim)
