@@ -32,7 +32,7 @@ from ragassay.scoring.ratings import GRADES, Ratings
 LEAST_RARE = 5
 """With fewer rows that hold any but the commonest value, no interval is given."""
 MOST_RATIOS = 2000
-"""With more distinct values there is no alpha for sizes, which takes a table of all pairs of them."""
+"""With more distinct values there is no alpha for sizes: it takes a table of all their pairs."""
 BLOCK = 2_000_000
 """Numbers in memory at a time while coefficients are drawn: the draws are made in blocks."""
 PAIR_FIGURES = (
