@@ -109,6 +109,26 @@ def test_rows_of_one_cluster_turn_together_and_count_once(make, save, store):
     assert (turned.wins, turned.losses, turned.clusters, turned.exact) == (8, 0, 1, 1.0)
 
 
+def test_rows_that_turn_together_are_a_difference_though_no_metric_is(store, pair):
+    c = compare(store, *pair)
+    untested = tuple(replace(metric, p=0.4) for metric in c.metrics)
+    assert c.turned is not None
+    assert c.turned.mid_p < 0.05
+    better = replace(c, metrics=untested)
+    assert better.headline.startswith("More rows pass beyond chance; 8 rows fixed, 0 broken")
+    worse = replace(c, metrics=untested, fixed=0, broken=8)
+    assert worse.headline.startswith("Fewer rows pass beyond chance; 0 rows fixed, 8 broken")
+
+
+def test_what_could_not_be_tested_is_not_said_to_be_no_difference(make, save, store):
+    rows = [make.row(i, sentences=BAD, cluster="one document") for i in range(8)]
+    save(rows, "a")
+    save([make.row(i, sentences=GOOD, cluster="one document") for i in range(8)], "b")
+    c = compare(store, "a", "b")
+    assert all(metric.p is None for metric in c.metrics)
+    assert c.headline.startswith("Too little to test whether a metric differs; 8 rows fixed")
+
+
 @pytest.mark.slow
 def test_a_margin_asks_whether_a_difference_is_too_small_to_matter(make, save, store):
     scores = [GOOD if i % 2 else BAD for i in range(200)]

@@ -103,6 +103,12 @@ class Comparison:
         certain = [m.direction_words for m in self.metrics if m.p is not None and m.p < 0.05]
         if certain:
             return f"{', '.join(certain)} beyond chance; {turned}"
+        if self.turned is not None and self.turned.mid_p < 0.05:
+            # No metric by itself, but all of them together: the verdicts of rows tell more.
+            more = "More" if self.fixed > self.broken else "Fewer"
+            return f"{more} rows pass beyond chance; {turned}"
+        if all(metric.p is None for metric in self.metrics):
+            return f"Too little to test whether a metric differs; {turned}"
         return f"No difference beyond chance; {turned}"
 
 

@@ -318,7 +318,10 @@ def _slices(page: Page, s: Summary) -> None:
     if shown:
         page.title("Slices that differ from the rest (p corrected for all that were compared)")
     else:
-        page.title("Slices: none differs from the rest beyond chance; these come closest")
+        if any(x.p is not None for x in s.slices):
+            page.title("Slices: none differs from the rest beyond chance; these come closest")
+        else:
+            page.title("Slices: too few rows to test any against the rest; these differ most")
         shown = list(s.slices[:SLICES_BY_CHANCE])
     units = {m.metric: m.unit for m in s.metrics}
     # Where lower is better for one of them, the sign alone misleads.

@@ -30,8 +30,8 @@ class McNemar:
 
     exact: the exact two-sided p, at most the level in error; mid_p: half of the observed outcome's
     own probability taken off (Lancaster 1961), close to the level in error and the better default
-    (Fagerland, Lydersen & Laake 2013). method names the formula; where that is Durkalski's, too
-    large for the exact one, both are its asymptotic p.
+    (Fagerland, Lydersen & Laake 2013). method names the formula; where there is too much for the
+    exact one, both are the asymptotic p.
     """
 
     wins: int
@@ -48,8 +48,8 @@ class Equivalence:
     way?
 
     interval: of level 1 - 2 alpha; equivalent exactly if it lies within (-margin, margin). p: the
-    larger of the two one-sided ones. difference, interval, p: None where nothing can be said, which
-    is never "equivalent".
+    larger of the two one-sided ones, .5 where the difference itself reaches the margin. difference,
+    interval, p: None where nothing can be said, which is never "equivalent".
     """
 
     n: int
@@ -98,7 +98,8 @@ def clustered_mcnemar(clusters: Iterable[tuple[int, int]]) -> McNemar:
     If nothing differs, every cluster's wins - losses is as likely with the other sign: all 2^G
     signs are gone through (Fisher's randomisation; for clusters of one row it is `mcnemar`). Where
     that is too much work, the quotient (sum d)^2 / sum d^2 is held against chi-squared with one
-    degree of freedom (Durkalski et al. 2003).
+    degree of freedom (Yang, Sun & Hardin 2010; Durkalski et al. 2003 take each d by the rows of its
+    cluster).
     """
     differing = [cluster for cluster in clusters if any(cluster)]
     wins = sum(won for won, _ in differing)
@@ -107,7 +108,7 @@ def clustered_mcnemar(clusters: Iterable[tuple[int, int]]) -> McNemar:
     total = abs(wins - losses)
     if len(gaps) * sum(gaps) > EXACT_WORK:
         p = math.erfc(total / math.sqrt(2 * sum(gap * gap for gap in gaps)))
-        return McNemar(wins, losses, len(differing), p, p, "McNemar, clustered (Durkalski)")
+        return McNemar(wins, losses, len(differing), p, p, "McNemar, clustered (asymptotic)")
     chances = _sign_flips(gaps)
     beyond = math.fsum(chance for value, chance in chances.items() if abs(value) > total)
     observed = math.fsum(chance for value, chance in chances.items() if abs(value) == total)
@@ -176,8 +177,8 @@ def equivalent_rates(
     """Are the rates of two sets of different rows equivalent? a, b: clusters of (successes, rows).
 
     The interval of b - a is put together from those of both rates (Newcombe 1998, method 10;
-    clustered: Donner & Zou 2012), so it holds at 0 and 1 as well; p is the least alpha at which it
-    lies within the margin. Raises as above.
+    clustered: the same construction, Zou & Donner 2008), so it holds at 0 and 1 as well; p is the
+    least alpha at which it lies within the margin. Raises as above.
     """
     _check(margin, alpha)
     first = [(successes, rows) for successes, rows in a if rows]

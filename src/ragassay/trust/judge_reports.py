@@ -112,15 +112,30 @@ def _reliability(scores: Reliable | None) -> tuple[str, str]:
 def _cut_lines(change: CutChange) -> list[str]:
     if change.cut is None or change.difference is None:
         return [f"cut: {change.reason or 'no other cut can be tried'}"]
-    verdict = "adopt it" if change.adopt else "keep the old one: the gain may be chance"
     difference = number_words(change.difference, change.interval, sign=True)
     lines = [
         f"cut: {change.old_cut:g} now; best by {change.figure}: {change.cut:g}. Out-of-fold,"
-        f" {change.figure} goes from {change.old:.3f} to {change.new:.3f}, {difference}: {verdict}"
+        f" {change.figure} goes from {change.old:.3f} to {change.new:.3f}, {difference}:"
+        f" {_cut_advice(change)}"
     ]
     if change.reason:
         lines.append(f"beware: {change.reason}")
     return lines
+
+
+def _cut_advice(change: CutChange) -> str:
+    """Whether to take the new cut, and why not."""
+    if change.adopt:
+        return "adopt it"
+    # Of costs less is better, of every other figure more.
+    sign = -1 if change.figure == "cost" else 1
+    if change.interval is not None:
+        best_gain = max(sign * change.interval.low, sign * change.interval.high)
+        if best_gain < 0:
+            return "keep the old one: it is better"
+    if change.difference is not None and sign * change.difference <= 0:
+        return "keep the old one: the other gains nothing"
+    return "keep the old one: the gain may be chance"
 
 
 def panel_report(result: Panel) -> list[Block]:
