@@ -164,6 +164,32 @@ EXPECTED = {
         "5afab107201062b3274ac8d7e4eab065",
     ),
 }
+# Rubric -> the digest of its input rules.
+INPUT_RULES = {
+    "answer_accuracy_dual_1": "203e800d6b37b3b161cd00a29e7b2b12",
+    "answer_accuracy_dual_2": "6c31e2ffc2864e2acd8dcdbae74d65d3",
+    "answer_relevance": "77c39f8becca5d6da218f7e96626d556",
+    "answer_relevance_5": "e350e850b6b2fbe30c5261ab78615057",
+    "chunk_relevance": "e168aa9c220853e153132392ef7ca8a1",
+    "claim_sources": "2e0040b1c6653ebe3739363302a8654f",
+    "claims": "b1189c1f68d543815e9b752762d43392",
+    "context_relevance": "affe491309983503687b901f7b442018",
+    "context_relevance_dual_1": "c6e121ffb6616482cb0fa946d3f019a7",
+    "context_relevance_dual_2": "ca61039f31c767158e5bea6a8340fbc4",
+    "context_sufficiency": "fc380e6ab21fe6a53672552780bae5e2",
+    "context_sufficiency_open": "f456232a613d11dd6b290caaec949207",
+    "correctness": "fb560c1b7732354bb4fe4fa7eb244ea0",
+    "correctness_3": "35c44e1c2003f290affb24719e4858fd",
+    "entailment": "a6d0261027f7060267769a1e4aa9811e",
+    "entities": "2854b53b399949d2db8567c9003316e8",
+    "groundedness": "c6e175bffeabeb8840282da224a6c2e1",
+    "guidelines": "754fec2523ea5412bdda3652cf095e3e",
+    "questions": "1b66c916becb4bdd90f09f4a68709e3b",
+    "response_groundedness_dual_1": "0daf7c13d20148ef792bfb53ea61572a",
+    "response_groundedness_dual_2": "5ec40fa50af152cc102a76e452fa0da8",
+    "safety": "82a4f1fcf01bd07fdbbbefaeae929d34",
+    "sentence_relevance": "db39430aa10f83261603fe2c082e55ea",
+}
 
 
 def test_every_built_in_rubric_is_compared() -> None:
@@ -187,11 +213,22 @@ def test_a_built_in_rubrics_digest_and_fingerprints_are_what_stored_judgments_ca
     assert (OFFLINE.fingerprint(name) if answers_offline(name) else "") == offline
 
 
-def test_rules_on_inputs_are_numbered_so_that_their_change_changes_fingerprints() -> None:
-    rules = [
-        (name, rule.conditions, rule.not_applicable, rule.rating, rule.reasoning, rule.flags)
-        for name in RUBRICS.ids()
-        for rule in RUBRICS.get(name).input_rules
-    ]
-    # Another digest needs another number: raise `input_rules.RULES` with every change of a rule.
-    assert (RULES, digest(rules)) == (2, "dacbc7feaf48f75668a4639a36b9695f")
+def input_rules_digest(rubric: str) -> str:
+    """A digest of everything that the rubric's input rules say."""
+    return digest(
+        [
+            (rubric, rule.conditions, rule.not_applicable, rule.rating, rule.reasoning, rule.flags)
+            for rule in RUBRICS.get(rubric).input_rules
+        ]
+    )
+
+
+@pytest.mark.parametrize("rubric", [r for r in RUBRICS.ids() if RUBRICS.get(r).input_rules])
+def test_rules_on_inputs_are_numbered_so_that_their_change_changes_fingerprints(
+    rubric: str,
+) -> None:
+    now = input_rules_digest(rubric)
+    assert rubric in INPUT_RULES, f"a new rubric: add to INPUT_RULES\n    {rubric!r}: {now!r},"
+    # A rule that changes needs another number: raise `input_rules.RULES` and write the new digests.
+    # RULES is in the fingerprint of every judge, so that all stored judgments are then made anew.
+    assert (RULES, now) == (2, INPUT_RULES[rubric])

@@ -240,14 +240,17 @@ def test_one_metric_decides_each_stage_that_has_stand_ins() -> None:
 
 
 def test_every_metric_with_a_place_has_its_own_and_names_a_cause_that_exists() -> None:
-    placed = [d.role for d in DECLARED.values() if d.role.stage is not Stage.OTHER]
-    assert len({role.place for role in placed}) == len(placed)
-    for declared in DECLARED.values():
+    every = {name: kind.declaration for name, kind in catalogue().items()}
+    takes_place: dict[int, str] = {}
+    for name, declared in every.items():
         role = declared.role
-        assert role.cause in CAUSES
-        assert not role.cause_at_zero or role.cause_at_zero in CAUSES
-        assert (role.cause == "other") == (role.stage is Stage.OTHER)
-        assert set(role.yields_to) <= set(DECLARED)
+        assert role.cause in CAUSES, f"{name}: {role.cause} is not in diagnosis/causes.py"
+        assert not role.cause_at_zero or role.cause_at_zero in CAUSES, name
+        assert (role.cause == "other") == (role.stage is Stage.OTHER), name
+        assert set(role.yields_to) <= set(every), name
+        if role.stage is not Stage.OTHER:
+            other = takes_place.setdefault(role.place, name)
+            assert other == name, f"{name} and {other} have the same place: {role.place}"
 
 
 def test_the_root_cause_of_each_failure_is_declared_in_causal_order() -> None:
