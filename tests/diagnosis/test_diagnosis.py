@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.core import Context, Part, Sample, Score, Status, Verdict
+from ragassay import diagnosis
+from ragassay.core import Context, Part, Role, Sample, Score, Stage, Status, Verdict
 from ragassay.diagnosis import CAUSES, PATTERNS
 from support.diagnosing import diagnose, pattern_of, shows
 
@@ -240,6 +241,13 @@ def test_a_failure_outside_the_order_still_has_a_cause_that_names_its_metric() -
         "other",
         "politeness(scale=5): politeness(scale=5) says so",
     )
+
+
+def test_a_cause_of_ones_own_metric_stands_under_its_own_name() -> None:
+    politeness = Role(stage=Stage.ANSWER, place=341, cause="rude_answer")
+    found = diagnosis.diagnose(ROW, [score("politeness", F)], {"politeness": politeness})
+    assert found.cause is not None
+    assert (found.cause.name, found.cause.title) == ("rude_answer", "rude answer")
 
 
 def test_declining_a_question_that_has_no_answer_here_is_a_pass() -> None:

@@ -1,6 +1,6 @@
 """Pure rules: the row's verdict, its root cause, what lies behind it, and its score pattern."""
 
-from ragassay.diagnosis.causes import CAUSES, FINER
+from ragassay.diagnosis.causes import CAUSES, FINER, cause_named
 from ragassay.diagnosis.evidence import metric_name, part_text, quote_of, worst_part
 from ragassay.diagnosis.finer import RULES, Rule
 from ragassay.diagnosis.patterns import HIGH, LOW, PATTERNS, Pattern, pattern_of
@@ -18,6 +18,7 @@ __all__ = [
     "Roles",
     "Row",
     "Rule",
+    "cause_named",
     "diagnose",
     "metric_name",
     "part_text",

@@ -190,3 +190,14 @@ _FINER = (
 
 FINER: Mapping[str, Cause] = MappingProxyType({cause.name: cause for cause in _FINER})
 """Name -> finer cause with its remedy, in causal order."""
+
+
+def cause_named(name: str) -> Cause:
+    """The root or finer cause of this name.
+
+    A metric of the user's own may declare a cause that is not listed here: its name stands for it.
+    """
+    cause = CAUSES.get(name) or FINER.get(name)
+    if cause is None:
+        return Cause(name, name.replace("_", " "), "")
+    return cause

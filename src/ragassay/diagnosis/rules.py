@@ -19,7 +19,7 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from ragassay.core import Cause, Diagnosis, Role, Sample, Score, Shown, Stage, Verdict, shorten
-from ragassay.diagnosis.causes import CAUSES
+from ragassay.diagnosis.causes import cause_named
 from ragassay.diagnosis.evidence import QUOTE, listed, metric_name, proof_of, quoted
 from ragassay.diagnosis.finer import finer_causes
 from ragassay.diagnosis.patterns import pattern_of
@@ -87,7 +87,7 @@ def _causes_of(row: Row, failed: Sequence[Score]) -> list[Cause]:
         if name == "declined" and not _RETRIEVAL_CAUSES.isdisjoint(causes):
             continue  # it declined rightly: there was nothing to answer from
         if name not in causes:
-            causes[name] = replace(CAUSES[name], detail=_detail(row.sample, score, name))
+            causes[name] = replace(cause_named(name), detail=_detail(row.sample, score, name))
     return list(causes.values())
 
 

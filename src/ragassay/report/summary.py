@@ -24,7 +24,7 @@ from ragassay.core import (
     Verdict,
     WorstRow,
 )
-from ragassay.diagnosis import CAUSES, FINER
+from ragassay.diagnosis import cause_named
 from ragassay.report.proof import proof, worst_score
 from ragassay.report.wording import AppTotals, better_end, count, unit_of, with_reason
 from ragassay.report.worst import worst_rows
@@ -294,14 +294,6 @@ def _total_of(usage: AppUsage) -> int | None:
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
     return usage.input_tokens + usage.output_tokens
-
-
-def cause_named(name: str) -> Cause:
-    """The cause as the diagnosis room words it; an unknown name stands for itself."""
-    cause = CAUSES.get(name) or FINER.get(name)
-    if cause is None:
-        return Cause(name, name.replace("_", " "), "")
-    return replace(cause, detail="")
 
 
 class _Metric:
