@@ -128,7 +128,7 @@ def test_a_worker_that_does_not_answer_is_named_and_waited_for(
     monkeypatch: pytest.MonkeyPatch,
     scripted: ServerProcess,
 ) -> None:
-    monkeypatch.setattr("ragassay.distributed.driver.SILENT", 1.0)
+    monkeypatch.setattr("ragassay.distributed.driver.REPORTED_SILENCE", 1.0)
     scripted.script(latency=0.3)
     frozen, told = list[psutil.Process](), list[str]()
 

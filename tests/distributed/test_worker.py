@@ -57,13 +57,13 @@ def drive(plan: Plan, tmp_path: Path, act: Any) -> PartResult:
                 boot="another machine",
                 replies=tmp_path / "nor-this",
                 concurrency=4,
-                home=os.getcwd(),
-                size=0,
+                current_folder=os.getcwd(),
+                source_size=0,
             )
             worker = Worker(job)
             ready = await worker.prepare(False)
             assert isinstance(ready, Ready)
-            assert not ready.here
+            assert not ready.sees_folder
             part = asyncio.create_task(
                 worker.run_part(Part(0, ROWS), list(plan.rows(())), Lease(), Ledger())
             )

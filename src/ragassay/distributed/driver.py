@@ -53,15 +53,13 @@ if TYPE_CHECKING:
 HEARTBEAT = 0.25
 """Seconds between two heartbeats of a worker."""
 
-SILENT = 20.0
-"""Seconds without an answer from a worker from which it is reported; again each time they have
-doubled.
-"""
+REPORTED_SILENCE = 20.0
+"""Seconds from which the silence of a worker is reported; again each time it has doubled."""
 
 MOST_FAILURES = 3
 """Workers that may die in a row on one part without finishing a row of it."""
 
-LATE = 30.0
+START_WAIT = 30.0
 """Seconds that the first workers wait for the others before they begin."""
 
 GRACE = 20.0
@@ -70,8 +68,9 @@ GRACE = 20.0
 
 @dataclass(slots=True)
 class _WorkerHandle:
-    """A worker as the driver sees it. share: how many of the calls at once it may make; heartbeat:
-    the last one of the part that it is at; report_after: seconds of silence.
+    """A worker as the driver sees it. share: how many of the calls at once it may make; where: its
+    process and host, for messages; heartbeat: the last one of its part; report_after: seconds of
+    silence.
     """
 
     number: int
@@ -81,7 +80,7 @@ class _WorkerHandle:
     where: str = ""
     part: Part | None = None
     heartbeat: Heartbeat = field(default_factory=Heartbeat)
-    report_after: float = SILENT
+    report_after: float = REPORTED_SILENCE
 
     def __str__(self) -> str:
         return f"worker {self.number}{self.where}"
@@ -89,9 +88,9 @@ class _WorkerHandle:
 
 @dataclass(slots=True)
 class _PartRun:
-    """A part while workers are at it. rows: a reference to those that the worker does not read;
-    spent: what workers before this one have spent on it; running: a worker is at it, and has not
-    said what it came to; failures: in a row, without a row more than most_rows.
+    """A part while workers drive it. rows: a Ray reference to its rows, where the worker cannot
+    read them itself; spent: what earlier workers have spent on it; running: a worker drives it and
+    has not returned a result; failures: how many in a row did not get beyond most_rows.
     """
 
     part: Part
@@ -104,7 +103,9 @@ class _PartRun:
     most_rows: int = 0
 
     def count_failure(self, rows: int) -> None:
-        """A worker failed at the part, with so many of its rows done."""
+        """A worker failed at the part, with so many of its rows done. A row more is progress, after
+        which failures are counted anew.
+        """
         self.failures = 1 if rows > self.most_rows else self.failures + 1
         self.most_rows = max(self.most_rows, rows)
 
@@ -127,15 +128,19 @@ class RayEngine:
         self._share_replies = run.share_replies
         self._save = run.save
         self._tell = run.tell or _ignore
-        self._workers_read = plan.dataset.cuttable  # the rows of their parts, by themselves
+        # Whether workers read the rows of their parts themselves. From other files they would read
+        # columns otherwise than from the first row on.
+        self._workers_read = plan.dataset.cuttable
         self._folder, self._journals = folder_of(run.store, manifest.run_id)
         self._handles: list[_WorkerHandle] = []
         self._parts: Iterator[tuple[Part, Rows | None]] = iter(())
         self._splitting = asyncio.Lock()
         self._merging = asyncio.Lock()
         self._saving = asyncio.Lock()
+        # How many leases were granted, and how many of them are on disk: one write serves all that
+        # were granted before it.
         self._leases_granted = 0
-        self._leases_saved = 0  # how many of them are on disk
+        self._leases_saved = 0
         self._merges: set[asyncio.Task[None]] = set()
         self._ended_parts = Heartbeat()
         self._rows_before = 0
@@ -158,7 +163,8 @@ class RayEngine:
                 reason = self._budget.stop_reason() if at_a_cap else "stopped by the user"
             self._state = state
             self._reason = reason
-        if state is not RunState.BUDGET:  # the others still use up what is left of a cap
+        # At a cap the other workers go on: each may still have some of its lease.
+        if state is not RunState.BUDGET:
             self._stopped.set()
 
     def _abort(self, error: BaseException) -> None:
@@ -194,7 +200,9 @@ class RayEngine:
         return Outcome(self._state, self._reason, self._budget.ledger())
 
     async def _finish(self) -> None:
-        """Whatever went wrong: a run that lacks rows is not called finished."""
+        """The state of a run whose workers have all ended without an error. By the store, and not
+        by what they reported: a run that lacks rows is never called finished.
+        """
         done = await asyncio.to_thread(self._store.done, self._manifest.run_id)
         left = self._manifest.rows - len(done)
         self._state = RunState.FINISHED
@@ -233,10 +241,11 @@ class RayEngine:
                 self._update_progress()
                 self._abort_on_error(done)
         finally:
-            starting = [each.starting for each in self._handles if each.starting is not None]
+            starting = [handle.starting for handle in self._handles if handle.starting is not None]
             tasks = [stopping, *workers, *starting]
             for task in tasks:
                 task.cancel()
+            # The cancelled tasks still close their parts, which begins the merges awaited last.
             await asyncio.gather(*tasks, return_exceptions=True)
             for handle in self._handles:
                 await self._end_worker(handle, kindly=True)
@@ -250,7 +259,7 @@ class RayEngine:
                 self._abort(error)
 
     async def _stop_workers(self) -> None:
-        """Once the run is stopped: tell all workers, and end those that do not end then."""
+        """Once the run is stopped, stop all workers; end those that still work after GRACE."""
         await self._stopped.wait()
         for handle in self._handles:
             if handle.actor is not None and handle.part is not None:
@@ -260,15 +269,15 @@ class RayEngine:
             if handle.part is not None:
                 await self._end_worker(handle)
 
-    # -- one worker after the other, one part after the other
+    # -- workers, and the parts that they drive
 
     async def _start_workers(self) -> None:
-        """All workers make the set-up before the first of them is given rows, so that a mistake in
-        it costs nothing; those that Ray cannot place for the while come later.
+        """Start the workers. All make the set-up before one of them is given rows, so that a
+        mistake in it costs nothing; only those that Ray cannot place for now are not waited for.
         """
         for handle in self._handles:
             handle.starting = asyncio.create_task(self._ensure_worker(handle))
-        waiting = {each.starting for each in self._handles if each.starting is not None}
+        waiting = {handle.starting for handle in self._handles if handle.starting is not None}
         deadline: float | None = None
         while waiting and not self._stopped.is_set():
             ready, waiting = await asyncio.wait(
@@ -276,18 +285,20 @@ class RayEngine:
             )
             for task in ready:
                 if not task.cancelled():
-                    task.result()
+                    task.result()  # raises what is wrong with the set-up
             now = time.monotonic()
             if deadline is None and ready:
-                deadline = now + LATE
+                deadline = now + START_WAIT
             if deadline is not None and now > deadline:
                 return
 
     async def _work(self, handle: _WorkerHandle) -> None:
-        """One worker is driven through parts until there is none."""
+        """Give one worker part after part, until there is none."""
         if handle.starting is not None:
             await handle.starting
         while self._state is RunState.RUNNING:
+            # One at a time, since a generator cannot be advanced twice at once; in a thread, since
+            # it may read rows from the disk.
             async with self._splitting:
                 item = await asyncio.to_thread(next, self._parts, None)
             if item is None:
@@ -295,7 +306,7 @@ class RayEngine:
             await self._do_part(handle, *item)
 
     async def _do_part(self, handle: _WorkerHandle, part: Part, rows: Rows | None) -> None:
-        """One part, by as many workers as it takes."""
+        """Have one part driven, by as many workers one after another as it takes."""
         reference = None if rows is None else await asyncio.to_thread(self._ray.put, rows)
         run = _PartRun(part, self._budget.open(part.name), reference)
         try:
@@ -312,8 +323,8 @@ class RayEngine:
             self.stop(RunState.BUDGET, result.reason)
 
     async def _try_part(self, handle: _WorkerHandle, run: _PartRun) -> bool:
-        """Have one worker do the part; its result is noted if it came to an end. False where there
-        is no worker.
+        """Have one worker drive the part, and note its result. A worker that dies or gives the part
+        up leaves no result: the part is tried again. False where there is no worker.
         """
         part = run.part
         try:
@@ -332,7 +343,7 @@ class RayEngine:
         if run.result is not None and self._took_driver_for_dead(run.result):
             result = run.result
             run.count_failure(result.heartbeat.rows)
-            async with self._merging:  # which writes the log too, in a thread
+            async with self._merging:  # a merge writes the log too, from another thread
                 await asyncio.to_thread(self._log.keep, result.replies)
             if run.failures >= MOST_FAILURES:
                 raise _too_often(
@@ -354,7 +365,7 @@ class RayEngine:
         )
 
     async def _close_part(self, handle: _WorkerHandle, run: _PartRun) -> None:
-        """Count what the part came to, and have it merged into the run."""
+        """Count the part's rows and spend, and have it merged into the run."""
         name, result = run.part.name, run.result
         sent = 0
         if result is None and run.running:
@@ -371,13 +382,14 @@ class RayEngine:
         self._merge(run.part, run.spent, result)
 
     async def _follow(self, handle: _WorkerHandle, run: _PartRun) -> PartResult:
-        """Let the worker drive the part, and carry heartbeats and leases to and fro."""
+        """Let the worker drive the part; take its heartbeats, and grant it leases."""
         running = self._answer_of(
             handle.actor.run_part.remote(run.part, run.rows, run.lease, run.spent)
         )
         heard = time.monotonic()
-        handle.report_after = SILENT
-        # Beside the heartbeats: a slow disk must not make the worker think the driver dead.
+        handle.report_after = REPORTED_SILENCE
+        # A task beside the heartbeats: while a slow disk takes a lease, the worker must go on
+        # hearing from the driver, or it takes it for dead.
         granting: asyncio.Task[None] | None = None
         try:
             while not running.done():
@@ -388,11 +400,12 @@ class RayEngine:
                 if heartbeat is None:
                     continue
                 heard = time.monotonic()
-                handle.report_after = SILENT
+                handle.report_after = REPORTED_SILENCE
                 handle.heartbeat = heartbeat
                 for message in heartbeat.messages:
                     self._tell(f"worker {handle.number}: {message}")
                 if granting is not None:
+                    # One lease after the other, so that a smaller one never comes last.
                     if not granting.done():
                         continue
                     granting.result()
@@ -439,7 +452,8 @@ class RayEngine:
         self._leases_granted += 1
         mine = self._leases_granted
         async with self._saving:
-            if self._leases_saved < mine:  # else it went to disk with another one's
+            if self._leases_saved < mine:  # else another write has taken it along
+                # Read before the write: leases granted during it may not be in it.
                 saved = self._leases_granted
                 await asyncio.to_thread(self._save)
                 self._leases_saved = saved
@@ -455,11 +469,12 @@ class RayEngine:
                 await self._note_death(handle, None, deaths, error)
 
     async def _start_worker(self, handle: _WorkerHandle) -> None:
-        """A process that makes its set-up before it is given anything to do."""
+        """Start a process, and have it make the set-up."""
+        # No restarts by Ray: the driver must know of each death, and count what it may have cost.
         actor_class = self._ray.remote(num_cpus=1, max_restarts=0)(Worker)
         handle.actor = actor_class.remote(self._job(handle))
         ready = self._answer_of(handle.actor.prepare.remote(self._workers_read))
-        report_after = SILENT
+        report_after = REPORTED_SILENCE
         started = time.monotonic()
         while not ready.done():
             await asyncio.wait({ready}, timeout=1.0)
@@ -477,7 +492,7 @@ class RayEngine:
         if isinstance(answer, RagAssayError):
             raise answer
         handle.where = f" (process {answer.pid} on {answer.host})"
-        if not answer.here:
+        if not answer.sees_folder:
             await self._drop_parts_ledger()
 
     def _job(self, handle: _WorkerHandle) -> Job:
@@ -492,12 +507,14 @@ class RayEngine:
             boot=boot_id(),
             replies=self._log.prefix if self._share_replies else None,
             concurrency=handle.share,
-            home=os.getcwd(),
-            size=os.path.getsize(self._manifest.source) if self._workers_read else 0,
+            current_folder=os.getcwd(),
+            source_size=os.path.getsize(self._manifest.source) if self._workers_read else 0,
         )
 
     async def _drop_parts_ledger(self) -> None:
-        """A worker is on another machine: what it spends is in no log on this one."""
+        """Remove the ledger of ended parts: a worker is on another machine, and what it spends is
+        in no log on this one, so that after a kill the sum would be too small.
+        """
         if self._parts_ledger is None:
             return
         async with self._merging:
@@ -507,8 +524,8 @@ class RayEngine:
     async def _note_death(
         self, handle: _WorkerHandle, part: Part | None, deaths: int, error: Exception
     ) -> None:
-        """A worker has died, of its part or while it started. Raises EnvironmentFailure when that
-        happens too often.
+        """Report that a worker died, at its part or while it started. Raises EnvironmentFailure
+        when that happens too often.
         """
         worker = str(handle)
         when = "while starting" if part is None else f"on {part}"
@@ -533,7 +550,7 @@ class RayEngine:
             self._ray.kill(actor)
 
     def _answer_of(self, reference: Any) -> asyncio.Future[Any]:
-        """What a worker will answer; nobody has to wait for it."""
+        """A worker's answer to come. It may be left alone: an error in it is not reported then."""
         answer = asyncio.wrap_future(reference.future())
         answer.add_done_callback(_mark_as_seen)
         return answer
@@ -543,12 +560,12 @@ class RayEngine:
     def _split(
         self, size: int, rows: Iterator[tuple[int, Sample | BadRow]]
     ) -> Iterator[tuple[Part, Rows | None]]:
-        """The parts; with their rows, where workers cannot read these by themselves."""
+        """The parts; with their rows, where workers cannot read them themselves."""
         for part in split(self._manifest.rows, size, self._done):
             yield part, None if self._workers_read else list(itertools.islice(rows, part.rows))
 
     def _merge(self, part: Part, spent: Ledger, result: PartResult | None) -> None:
-        """Take what a part came to into the run, beside the parts that go on."""
+        """Merge a part into the run, while other parts go on."""
 
         async def work() -> None:
             async with self._merging:  # one writer at a time
@@ -568,13 +585,14 @@ class RayEngine:
         if self._parts_ledger is not None:
             self._parts_ledger = self._parts_ledger.enter(self._folder, part.name, spent)
         if result is None or result.state is not RunState.FINISHED:
-            # Not all its replies are judged.
+            # Not all its replies are judged. Those of a worker elsewhere came with its result.
             sent_along = {} if result is None else result.replies
             self._log.keep(replies_of(folder) | sent_along)
         shutil.rmtree(folder, ignore_errors=True)
 
     def _add_ended_part(self, handle: _WorkerHandle) -> None:
         last, ended = handle.heartbeat, self._ended_parts
+        # Not a sum: a worker counts over all of its parts.
         self.without_usage = max(self.without_usage, last.without_usage)
         traffic = joined([ended.traffic, last.traffic])
         # Nothing is in flight or waited for any more.
@@ -593,13 +611,13 @@ class RayEngine:
         handle.heartbeat = Heartbeat()
 
     def _update_progress(self) -> None:
-        """What the progress display is to show now."""
+        """Update what the display shows, from the last heartbeat of each worker."""
         heartbeats = [self._ended_parts, *(handle.heartbeat for handle in self._handles)]
         progress = self.progress
-        progress.rows = self._rows_before + sum(each.rows for each in heartbeats)
-        progress.bad = sum(each.bad for each in heartbeats)
-        progress.cached = sum(each.cached for each in heartbeats)
-        progress.traffic = joined([each.traffic for each in heartbeats])
+        progress.rows = self._rows_before + sum(heartbeat.rows for heartbeat in heartbeats)
+        progress.bad = sum(heartbeat.bad for heartbeat in heartbeats)
+        progress.cached = sum(heartbeat.cached for heartbeat in heartbeats)
+        progress.traffic = joined([heartbeat.traffic for heartbeat in heartbeats])
 
 
 def shares(concurrency: int, workers: int) -> list[int]:

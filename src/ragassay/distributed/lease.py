@@ -1,9 +1,9 @@
 """The budget that several workers share: each has a lease for some calls and dollars at a time.
 
-The shared budget is with the driver. A lease counts as spent until the worker reports what it made
+The shared budget is with the driver. A lease counts as spent until the worker reports what it used
 of it, and is on disk before the worker has it: so the cap holds whatever dies. A worker that has
-used up its lease waits for a larger one; when nobody has any left, the workers end one after the
-other, for what one of them leaves over may serve another.
+used up its lease waits for a larger one. When nobody has any left, the workers end one after the
+other: what one of them leaves over may be enough for another.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ragassay.core import Call, ChatCall, Ledger
 from ragassay.dispatch import Account, Budget, LocalBudget, PriceOf, add_ledgers, exact, worst_case
 
 LEAST_CALLS = 8
-"""Calls for which a lease has room at least: a worker that makes more of them between two reports
-gets more.
+"""Calls for which a lease has room at least, where there is as much. A worker that makes more calls
+between two reports gets more.
 """
 
 LEAST_DOLLARS = Decimal("1e-9")
@@ -26,15 +26,15 @@ floats.
 """
 
 FIRST_SHARE = 16
-"""Before the price of a call is known, a worker gets this part of what there is, divided by the
-workers.
+"""Before the price of a call is known, all workers together get one part in so many of what there
+is.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """What a worker may spend on its part in all: calls, and US dollars; None = as much as it
-    likes. final: the lease will not grow any more, for `reason`.
+    """What a worker may spend on its part in all: calls, and US dollars; None = not limited. final:
+    the lease will not grow any more, for `reason`.
     """
 
     calls: int | None = None
@@ -45,9 +45,9 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class LeaseUse:
-    """What a worker made of its lease. sent: requests, those too that cost nothing. starved: a call
-    waits for a larger lease, which takes `wants` dollars; worst: the most that a call has taken so
-    far.
+    """What a worker has used of its lease. sent: requests, those too that cost nothing; reserved:
+    the worst case of the calls in flight, in dollars. starved: a call waits for a larger lease, and
+    its worst case is `wants` dollars; worst: the largest worst case of a call so far.
     """
 
     sent: int = 0
@@ -101,7 +101,7 @@ class LeasedBudget(LocalBudget):
         return self._lease.reason
 
     def use(self) -> LeaseUse:
-        """What was made of the lease so far."""
+        """What was used of the lease so far."""
         return LeaseUse(
             self.sent,
             self._in_flight,
@@ -115,13 +115,13 @@ class LeasedBudget(LocalBudget):
 
 @dataclass(frozen=True, slots=True)
 class _OpenLease:
-    """A lease that a worker has. use: what it last reported; lately: how many calls went out
+    """A lease that a worker has. use: what it last reported; recent_calls: how many went out
     between its last two reports.
     """
 
     lease: Lease
     use: LeaseUse = field(default_factory=LeaseUse)
-    lately: int = 0
+    recent_calls: int = 0
 
     def unreported(self) -> tuple[int, Decimal]:
         """The calls and dollars that may have been spent since the last report."""
@@ -161,13 +161,15 @@ class SharedBudget(Budget):
             return lease
 
     def report(self, part: str, use: LeaseUse) -> Lease | None:
-        """A worker reports what it made of its lease; its new one, None where it stays as it is."""
+        """Take a worker's report of what it used; its new lease, None where the lease stays."""
         with self._lock:
             lease, before = self._open[part].lease, self._open[part].use
             self._worst = max(self._worst, use.worst)
             larger = self._grown(lease, before, use)
             if larger == lease and not lease.final and self._nothing_can_come_back(part, use):
                 larger = replace(lease, final=True, reason=self.stop_reason())
+            # It will try again with the new lease: until its next report nobody may count on it as
+            # one of those that wait.
             if larger != lease:
                 use = replace(use, starved=False)
             self._open[part] = _OpenLease(larger, use, max(0, use.sent - before.sent))
@@ -187,7 +189,9 @@ class SharedBudget(Budget):
         return replace(lease, calls=calls, cost=cost)
 
     def _nothing_can_come_back(self, part: str, use: LeaseUse) -> bool:
-        """Whether this worker and all others wait for what nobody can give back but by ending."""
+        """Whether all workers wait and none has a call in flight: then room comes back only when
+        one of them ends. While one is ending already, the others wait for what it leaves.
+        """
         if not use.starved or use.in_flight:
             return False
         others = [each for name, each in self._open.items() if name != part]
@@ -196,24 +200,24 @@ class SharedBudget(Budget):
         return all(each.use.starved and not each.use.in_flight for each in others)
 
     def worker_died(self, part: str, concurrency: int) -> tuple[Lease, Ledger]:
-        """A worker died: its lease, and what it has spent at most, for a worker that finds no log
-        of it.
+        """A worker died: its lease, and the most that it may have spent, for a worker that finds no
+        log of it.
 
-        What its lease allowed and it has not reported may have been spent; where nothing is capped,
-        what was in flight and what has gone out since it last reported.
+        All of its lease that it has not reported may have been spent. Where nothing is capped, that
+        is estimated: the calls that it may have in flight, and twice those between two reports.
         """
         with self._lock:
             lease, use = self._open[part].lease, self._open[part].use
             if lease.calls is None:
-                calls = concurrency + 2 * self._open[part].lately
+                calls = concurrency + 2 * self._open[part].recent_calls
             else:
                 calls = lease.calls - use.sent
             cost = calls * self._worst if lease.cost is None else lease.cost - use.cost
             return lease, _with_uncertain(use.ledger, calls, cost)
 
     def reopen(self, part: str, use: LeaseUse) -> Lease:
-        """A worker gave its part up before the end, having made this of its lease: the lease for
-        the next one.
+        """A worker gave its part up before the end, after this use of its lease: the lease for the
+        next worker.
         """
         with self._lock:
             lease = self._open[part].lease

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 class Job:
     """What a worker needs to make the run's set-up for itself.
 
-    options: as JSON. store: where the run's store is, with its password where it has one; folder:
-    where the driver has the parts; journals: whether they have journals there, or judgments are
-    written into the store itself. token: what stands in the file `token` of the folder, and boot:
-    which start of which machine that is, to know whether it is the same here. replies: the run's
-    own log of calls, whose replies may be used. concurrency: this worker's share. home: the
-    driver's current folder, for modules of the user's. size: bytes of the file of rows, where
-    workers read it.
+    options: as JSON. store: where the run's store is, with its password where it has one. folder:
+    where the driver has the parts; journals: whether parts have journals there, or judgments are
+    written into the store itself. token: the content of the file `token` in that folder, and boot:
+    the boot id of the driver's machine; both together show a worker whether it sees this very
+    folder. replies: the run's own log of calls, whose replies may be used. concurrency: this
+    worker's share. current_folder: the driver's, for modules of the user's. source_size: bytes of
+    the file of rows, where workers read it.
     """
 
     version: str
@@ -39,25 +39,25 @@ class Job:
     boot: str
     replies: Path | None
     concurrency: int
-    home: str
-    size: int
+    current_folder: str
+    source_size: int
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A worker has made the same set-up. host, pid: where it is; here: whether it sees the driver's
-    folder.
+    """A worker has made the same set-up. host, pid: where it runs; sees_folder: whether it is on
+    the driver's machine and sees the folder of the parts.
     """
 
     host: str
     pid: int
-    here: bool
+    sees_folder: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """How a worker's part stands. rows: finished ones of the part; messages: reports for the user,
-    each sent once; without_usage: replies so far that said nothing about tokens.
+    """The progress of a worker's part. rows: those that are finished; messages: reports for the
+    user, each sent once; without_usage: replies so far that said nothing about tokens.
     """
 
     rows: int = 0
@@ -71,8 +71,8 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class PartResult:
-    """How a part ended. error: what ends the whole run; replies: those in the part's log, where
-    judgments are missing and the driver does not see the log.
+    """How a part ended. error: one that ends the whole run; replies: those in the part's log, where
+    rows are left to do and the driver does not see the log.
     """
 
     state: RunState
@@ -86,15 +86,15 @@ def joined(traffics: list[Traffic]) -> Traffic:
     """The counters of several workers as one; `down` since the earliest."""
     total = Traffic()
     for traffic in traffics:
-        for each in fields(Traffic):
-            value = getattr(traffic, each.name)
+        for counter in fields(Traffic):
+            value = getattr(traffic, counter.name)
             if isinstance(value, Counter | int):
-                setattr(total, each.name, getattr(total, each.name) + value)
+                setattr(total, counter.name, getattr(total, counter.name) + value)
     outages = [traffic.down for traffic in traffics if traffic.down is not None]
     total.down = min(outages, default=None)
     return total
 
 
 def frozen(traffic: Traffic) -> Traffic:
-    """The counters as they are now."""
+    """A copy of the counters, which stays as it is while the engine goes on counting."""
     return replace(traffic, waits=Counter(traffic.waits))

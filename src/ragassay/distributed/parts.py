@@ -5,8 +5,8 @@ its own: `STORE.parts/RUN/START-STOP/part.db`. It is a store like any other, and
 its own id; what it holds is taken into the run when the part ends, and the folder goes. Into a
 database the workers write themselves, and the parts lie in `.ragassay/ragassay-RUN.parts`. In
 either case the part's log of replies lies there, and beside all parts a ledger of those that have
-ended. What a killed driver left is taken in by whoever resumes: journals go to the store,
-replies that had arrived to the run's own log.
+ended. What a killed driver left is recovered by whoever resumes the run: journals are merged into
+the store, replies that had arrived go into the run's own log.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ of a part, when calls run out one by one, weighs little.
 """
 
 PARTS_A_WORKER = 4
+"""So that workers end at about the same time, though some parts take longer than others."""
 
 PARTS = ".parts"
 """The end of the name of the folder around all parts."""
@@ -58,7 +59,7 @@ TOKEN = "token"
 LEDGER_FILE = "book.json"  # the name is older than the class: files of killed drivers have it
 LOCK = "lock"
 ORPHAN_SECONDS = 15.0
-"""How long the worker of a killed driver may take to end."""
+"""How long a resume waits for a worker of a killed driver to end."""
 
 Rows = Sequence[tuple[int, Sample | BadRow]]
 
@@ -102,19 +103,19 @@ def split(rows: int, size: int, done: Container[int]) -> Iterator[Part]:
 
 
 def folder_of(store: Store, run_id: str) -> tuple[Path, bool]:
-    """Where the parts of a run are kept, and whether they have journals: not where many processes
-    write the store.
+    """The folder of a run's parts, and whether parts have journals. They have none where many
+    processes can write into the store itself.
     """
     path = store.database.address
-    if isinstance(path, Path):  # of this store only, whatever lies in its folder besides
+    if isinstance(path, Path):  # beside the file, under its name: other stores may lie there too
         return path.with_name(f"{path.name}{PARTS}") / run_id, True
     return store.beside(f"ragassay-{run_id}{PARTS}"), False
 
 
 def elsewhere(run_id: str, part: Part) -> Path:
     """Make the folder of a part on another machine than the driver's. Raises EnvironmentFailure,
-    E0501 where somebody else has the one around it: replies that had arrived are read from there,
-    and anyone could put some.
+    E0501 where the folder around it belongs to another user: replies are read from there, and that
+    user could have put false ones.
     """
     around = Path(tempfile.gettempdir(), f"ragassay-{os.getuid()}-{run_id}")
     folder = around / part.name
@@ -131,7 +132,7 @@ def elsewhere(run_id: str, part: Part) -> Path:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Turn what the file system raises into what a user can act on."""
+    """Turn an OSError into an error that a user can act on."""
     from ragassay.runs import cannot_write
 
     try:
@@ -141,7 +142,9 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 class PartStore:
-    """The journal of a part, in front of the store of the run: written here, looked up in both."""
+    """The journal of a part, in front of the run's store: writes go to the journal, lookups to
+    both.
+    """
 
     def __init__(self, folder: Path, whole: Store, manifest: Manifest) -> None:
         from ragassay.store import Store
@@ -176,14 +179,15 @@ class PartStore:
         return self.own.last_judgment()
 
     def close(self) -> None:
-        """Let go of the part's own file."""
+        """Close the part's own file."""
         self.own.close()
 
 
 @dataclass(slots=True)
 class Leftovers:
-    """What the workers of a killed driver left. ledger: what the run had spent by the logs of its
-    parts, None where that is not known; replies: those that had arrived, judged or not.
+    """The logs and journals of the workers of a killed driver. ledger: what the run had spent by
+    the logs of its parts, None where they do not tell; replies: those that had arrived, judged or
+    not.
     """
 
     ledger: Ledger | None = None
@@ -201,9 +205,9 @@ class Leftovers:
 
 
 def recover_parts(store: Store, run_id: str, writer: str) -> Leftovers:
-    """Take in what the workers of a killed driver left on this machine; the store holds the run's
-    lock. writer: by whom its ledger was last written. If that was not their driver, the run was
-    worked on elsewhere, and their ledger is not believed.
+    """Recover what the workers of a killed driver left on this machine; the store holds the run's
+    lock. writer: who wrote the run's ledger last. Where that was not their driver, the run went on
+    elsewhere since, and the ledger of the parts is too old.
 
     May be broken off and repeated until `remove`. Raises EnvironmentFailure, E0504 while such a
     worker still lives.
@@ -246,7 +250,7 @@ def _spent_on(part: Path, log: ReplyLog) -> Ledger | None:
 
 
 def merge_part(store: Store, run_id: str, folder: Path, *, wait: bool = False) -> None:
-    """Take a part's journal into the run. wait: for a worker that may still write it."""
+    """Merge a part's journal into the run. wait: for a worker that may still write it."""
     from ragassay.store import Store, take
 
     if not (folder / FILE).is_file():
@@ -267,10 +271,8 @@ def replies_of(folder: Path) -> Replies:
 
 @contextmanager
 def part_lock(folder: Path) -> Iterator[None]:
-    """The lock of a part without a journal, for as long as a worker is at it; with a journal, its
-    store has one.
-    """
-    import fcntl  # where Ray runs there is one
+    """Hold the lock of a part without a journal; a journal is a store with a lock of its own."""
+    import fcntl  # not on Windows, where Ray does not run either
 
     with open(folder / LOCK, "w") as file:
         with suppress(BlockingIOError):  # a worker before this one that hangs
@@ -302,8 +304,8 @@ def _wait_for(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PartsLedger:
-    """What a run had spent with the parts that have ended. parts: those whose folders may still be
-    there; owner: the token of the store by which the driver has the run.
+    """What a run had spent with the parts that have ended. parts: their names, as long as their
+    folders may still be there; owner: the token of the store by which the driver has the run.
     """
 
     spent: Ledger
@@ -321,9 +323,11 @@ class PartsLedger:
             return None
 
     def enter(self, folder: Path, part: str, spent: Ledger) -> PartsLedger:
-        """The ledger with one part more, on disk before the part's folder is removed."""
-        here = tuple(name for name in self.parts if (folder / name).is_dir())
-        larger = PartsLedger(add_ledgers(self.spent, spent), (*here, part), self.owner)
+        """The ledger with one part more. It is on disk before the part's folder is removed: a part
+        is counted once, by its name here or by its log there.
+        """
+        remaining = tuple(name for name in self.parts if (folder / name).is_dir())
+        larger = PartsLedger(add_ledgers(self.spent, spent), (*remaining, part), self.owner)
         larger.write(folder)
         return larger
 
@@ -350,7 +354,9 @@ def _tidy(folder: Path) -> None:
 
 
 def _until_it_ends(take: Callable[[], object]) -> None:
-    """A worker whose driver was killed ends by itself; until then what it writes is not whole."""
+    """Repeat `take`, which takes the lock of a part, until it succeeds. A worker whose driver was
+    killed ends by itself; until then its files are not complete.
+    """
     deadline = time.monotonic() + ORPHAN_SECONDS
     while True:
         try:

@@ -56,28 +56,29 @@ class Worker:
         self._setup: Setup | None = None
         self._store: Store | None = None
         self._dataset: Dataset | None = None
-        self._here = False
-        self._lent_replies: Replies = {}
+        self._sees_folder = False
+        self._run_replies: Replies = {}  # of the run's own log
         self._engine: Engine | None = None
         self._budget: LeasedBudget | None = None
-        self._heard = time.monotonic()
-        self._answered = 0  # calls, in the parts before
-        self._rows_before = 0  # of the part, done by workers before this one
-        self._last = Heartbeat()
+        self._heard_at = time.monotonic()
+        self._answered_before = 0  # calls of earlier parts
+        self._rows_before = 0  # rows of this part that earlier workers have done
+        self._last_heartbeat = Heartbeat()
         self._messages: list[str] = []
 
-    async def prepare(self, reads: bool) -> Ready | RagAssayError:
-        """Make the set-up, before anything is paid, and compare it with the driver's. reads: this
-        worker reads the rows of its parts from the source itself.
+    async def prepare(self, reads_rows: bool) -> Ready | RagAssayError:
+        """Make the set-up, before anything is paid, and compare it with the driver's. reads_rows:
+        this worker reads the rows of its parts from the source itself.
         """
         try:
-            self._prepare(reads)
+            self._prepare(reads_rows)
+        # Returned and not raised: Ray would wrap it in an error of its own.
         except RagAssayError as error:
             error.where = f"{error.where} (in a worker on {socket.gethostname()})".strip()
             return error
-        return Ready(socket.gethostname(), os.getpid(), self._here)
+        return Ready(socket.gethostname(), os.getpid(), self._sees_folder)
 
-    def _prepare(self, reads: bool) -> None:
+    def _prepare(self, reads_rows: bool) -> None:
         from ragassay.store import Store
 
         job = self._job
@@ -85,8 +86,10 @@ class Worker:
             raise _differs(
                 "RagAssay", f"{__version__} here, {job.version} where the run was started"
             )
-        self._here = self._same_driver(job.folder) and job.boot == boot_id()
-        if job.journals and not self._here:
+        # The token alone may also be seen over a network file system, on which neither locks nor
+        # mapped files can be relied on.
+        self._sees_folder = self._same_driver(job.folder) and job.boot == boot_id()
+        if job.journals and not self._sees_folder:
             raise SetupError(
                 "E0110",
                 "A worker does not see the folder of the store.",
@@ -94,17 +97,17 @@ class Worker:
                 why="with a SQLite store the workers must be on one machine with it",
                 fix="use a PostgreSQL store for several machines: --store postgresql://...",
             )
-        _go_to(job.home)
+        _go_to(job.current_folder)
         options = replace(Options.from_json(job.options), concurrency=job.concurrency)
         setup = make_setup(options, None)
         self._compare(setup)
-        if reads:
+        if reads_rows:
             self._compare_source()
             self._dataset = open_dataset(job.manifest.source, options)
         self._setup = setup
         self._store = Store.open(job.store)
         if job.replies is not None:
-            self._lent_replies = ReplyLog(job.replies).replies
+            self._run_replies = ReplyLog(job.replies).replies
 
     def _compare(self, setup: Setup) -> None:
         """Raises SetupError where this set-up is not that of the run."""
@@ -120,19 +123,19 @@ class Worker:
     def _compare_source(self) -> None:
         """Raises SetupError where the file of rows is not that of the run."""
         source = self._job.manifest.source
-        if not os.path.isfile(source) or os.path.getsize(source) != self._job.size:
+        if not os.path.isfile(source) or os.path.getsize(source) != self._job.source_size:
             raise _differs("the rows", f"{source} is not there, or is another file")
 
     async def run_part(
         self, part: Part, rows: Rows | None, lease: Lease, base: Ledger
     ) -> PartResult:
-        """Drive a part to its end. rows: the rows to do, where they are sent along and not read
-        here. base: what workers before this one have spent on it at most, where they left no log
-        that knows better.
+        """Drive a part to its end. rows: those that are to be done, where this worker does not read
+        them itself. base: the most that earlier workers have spent on the part; a log that they
+        left is more exact.
         """
         folder = self._job.folder / part.name
         try:
-            if not self._here:
+            if not self._sees_folder:
                 folder = elsewhere(self._job.manifest.run_id, part)
             else:
                 with writing(folder):
@@ -141,10 +144,11 @@ class Worker:
         except RagAssayError as error:
             result = PartResult(RunState.FAILED, str(error), self._heartbeat(), error)
         finally:
-            self._last = self._heartbeat()
+            # From now on heartbeats repeat the last one, until the next part begins.
+            self._last_heartbeat = self._heartbeat()
             self._engine = None
             self._budget = None
-        if not self._here:
+        if not self._sees_folder:
             if result.state is not RunState.FINISHED:
                 result = replace(result, replies=replies_of(folder))
             shutil.rmtree(folder, ignore_errors=True)
@@ -162,6 +166,8 @@ class Worker:
             journal: PartStore | None = None
             log: ReplyLog | None = None
             try:
+                # Each part is written by one worker at a time: the lock is the journal's, or a
+                # file.
                 if job.journals:
                     journal = PartStore(folder, whole, job.manifest)
                 else:
@@ -178,7 +184,7 @@ class Worker:
                 )
                 outcome = await self._drive(self._engine, todo)
                 heartbeat = self._heartbeat()
-                self._answered = self._engine.progress.traffic.answered
+                self._answered_before = self._engine.progress.traffic.answered
                 return PartResult(outcome.state, outcome.reason, heartbeat)
             finally:
                 if log is not None:
@@ -187,19 +193,19 @@ class Worker:
                     await asyncio.to_thread(journal.close)
 
     def _begin_log(self, log: ReplyLog, folder: Path, base: Ledger) -> Ledger:
-        """Go on with the part's log; the ledger that it goes on from."""
+        """Go on with the part's log; returns the ledger from which it goes on."""
         if self._same_driver(folder):
             if log.ledger is not None and log.ledger.confirmed.calls >= base.confirmed.calls:
                 base = log.ledger
             log.begin(base)
         else:
-            # What a killed run left here counts in the whole run's ledger already: only its replies
-            # are of use.
+            # Left by a killed driver. What was spent counts in the whole run's ledger already; only
+            # the replies are of use, and not even they where rows are judged again.
             if self._job.replies is None:
                 log.forget()
             log.begin(base, anew=log.ledger is not None)
             (folder / TOKEN).write_text(self._job.token)
-        log.borrow(self._lent_replies)
+        log.borrow(self._run_replies)
         return base
 
     def _todo(
@@ -232,8 +238,8 @@ class Worker:
 
     async def _drive(self, engine: Engine, rows: Iterator[tuple[int, Sample | BadRow]]) -> Outcome:
         # A server that has answered this worker is not taken for one that cannot be reached.
-        engine.progress.traffic.answered = self._answered
-        self._heard = time.monotonic()
+        engine.progress.traffic.answered = self._answered_before
+        self._heard_at = time.monotonic()
         listening = asyncio.create_task(self._listen(engine))
         try:
             with Watchdog(engine.progress, self._add_message):
@@ -246,7 +252,7 @@ class Worker:
     async def _listen(self, engine: Engine) -> None:
         while True:
             await asyncio.sleep(1.0)
-            if time.monotonic() - self._heard > SILENCE:
+            if time.monotonic() - self._heard_at > SILENCE:
                 engine.stop(RunState.INTERRUPTED, "the driver is gone")
 
     def _add_message(self, message: str) -> None:
@@ -262,7 +268,7 @@ class Worker:
 
     async def heartbeat(self) -> Heartbeat:
         """How the part stands."""
-        self._heard = time.monotonic()
+        self._heard_at = time.monotonic()
         return self._heartbeat()
 
     async def extend_lease(self, lease: Lease) -> None:
@@ -285,10 +291,10 @@ class Worker:
     def _heartbeat(self) -> Heartbeat:
         engine, budget = self._engine, self._budget
         if engine is None or budget is None:
-            return self._last
+            return self._last_heartbeat
         progress = engine.progress
         traffic = frozen(progress.traffic)
-        traffic.answered -= self._answered
+        traffic.answered -= self._answered_before
         messages, self._messages = self._messages, []
         return Heartbeat(
             rows=self._rows_before + progress.rows,
@@ -302,7 +308,7 @@ class Worker:
 
 
 def _go_to(folder: str) -> None:
-    """Import modules of the user's from the driver's current folder."""
+    """Go to the driver's current folder, to import modules of the user's from there."""
     if os.path.isdir(folder) and os.getcwd() != folder:
         os.chdir(folder)
     if folder not in sys.path:
