@@ -34,7 +34,7 @@ class Account:
         self.cached = base.cached_judgments
         self.retries = base.retries
 
-    def answered(self, spend: Spend, worst: Decimal | None) -> None:
+    def add_answer(self, spend: Spend, worst: Decimal | None) -> None:
         """An answer arrived. One without a bill is uncertain up to its worst case (None: the price
         is not known).
         """
@@ -47,8 +47,8 @@ class Account:
         else:
             self._cost_known = False
 
-    def take_back(self, spend: Spend, worst: Decimal | None) -> None:
-        """Undo what `answered` counted for the same spend and worst case."""
+    def take_back_answer(self, spend: Spend, worst: Decimal | None) -> None:
+        """Undo what `add_answer` counted for the same spend and worst case."""
         self._confirmed += _negative(spend)
         if spend.cost is not None:
             self.cost -= exact(spend.cost)
@@ -58,7 +58,7 @@ class Account:
         else:
             self._cost_known = False
 
-    def lost(self, worst: Decimal | None) -> None:
+    def add_lost_call(self, worst: Decimal | None) -> None:
         """A call that may have been billed ended without an answer."""
         self._uncertain_calls += 1
         self.uncertain += worst or Decimal(0)

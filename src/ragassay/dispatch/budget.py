@@ -132,9 +132,9 @@ class LocalBudget(Budget):
         # supports.
         self.sent += 1 if spend is None else _requests(spend)
         if spend is not None:
-            self._account.answered(spend, self._worst_without_bill(call, spend))
+            self._account.add_answer(spend, self._worst_without_bill(call, spend))
         elif maybe_billed:
-            self._account.lost(reserved)
+            self._account.add_lost_call(reserved)
 
     def release(self, call: Call, reserved: Decimal) -> None:
         """Give back a reservation for a call that was not sent after all."""
@@ -147,12 +147,12 @@ class LocalBudget(Budget):
         more.
         """
         self.sent -= _requests(spend)
-        self._account.take_back(spend, self._worst_without_bill(call, spend))
+        self._account.take_back_answer(spend, self._worst_without_bill(call, spend))
 
     def add_unclaimed(self, spend: Spend) -> None:
         """Count what was bought for this run and is not needed any more."""
         if spend.calls:
-            self._account.answered(spend, None)
+            self._account.add_answer(spend, None)
             self.sent += spend.calls
 
     @property

@@ -32,7 +32,6 @@ from ragassay.core import (
     Ledger,
     RowResult,
     Sample,
-    Spend,
 )
 from ragassay.dispatch import add_ledgers
 
@@ -272,7 +271,8 @@ def replies_of(folder: Path) -> Replies:
 @contextmanager
 def part_lock(folder: Path) -> Iterator[None]:
     """Hold the lock of a part without a journal; a journal is a store with a lock of its own."""
-    import fcntl  # not on Windows, where Ray does not run either
+    # Imported here: Windows has no such module, and every run looks for leftovers of workers.
+    import fcntl
 
     with open(folder / LOCK, "w") as file:
         with suppress(BlockingIOError):  # a worker before this one that hangs
@@ -315,9 +315,11 @@ class PartsLedger:
     @classmethod
     def read(cls, folder: Path) -> PartsLedger | None:
         """The ledger of a run's parts; None where there is none that can be read."""
+        from ragassay.runs.reply_log import ledger_from_json
+
         try:
             plain = json.loads((folder / LEDGER_FILE).read_text())
-            spent = Ledger(**{**plain["spent"], "confirmed": Spend(**plain["spent"]["confirmed"])})
+            spent = ledger_from_json(plain["spent"])
             return cls(spent, tuple(plain["parts"]), str(plain["owner"]))
         except (OSError, ValueError, TypeError, KeyError):
             return None

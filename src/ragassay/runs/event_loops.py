@@ -38,6 +38,7 @@ def block_on(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     try:
         thread.join()
     except KeyboardInterrupt:
+        # Ctrl-C reaches the main thread alone. The coroutine is cancelled, and ends in order.
         if task:
             task[0][0].call_soon_threadsafe(task[0][1].cancel)
         thread.join()

@@ -88,6 +88,7 @@ def key_of(call: ChatCall) -> str:
         call.schema_name,
         [m.role for m in call.messages],
     )
+    # The first message is the rubric's, the same for thousands of calls: its hash is kept.
     first, *rest = [message.content for message in call.messages] or [""]
     digest = _digest_of_first(first).copy()
     for text in (repr(settings), schema_text(call), *rest):

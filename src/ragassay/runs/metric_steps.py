@@ -88,6 +88,7 @@ def _check_value(metric: Metric, score: Score) -> None:
         if score.status is Status.JUDGED:
             raise ValueError("its Score is judged and has no value")
         return
+    # By type and not by isinstance, for True is an int as well.
     if type(value) not in (int, float):
         raise TypeError(f"the value of its Score is a {type(value).__name__}")
     if score.status is not Status.JUDGED or not _in_range(metric, value):

@@ -83,7 +83,7 @@ class ReplyLog:
                 # What a mapped file held when the machine went down may be on the disk in part.
                 if body["boot"] != boot_id():
                     break
-                account = Account(_ledger(body["ledger"]))
+                account = Account(ledger_from_json(body["ledger"]))
                 counts = body.get("counts", True)
                 self.owner = body.get("owner", "")
                 waiting = {int(ticket): _decimal(worst) for ticket, worst in body["open"].items()}
@@ -93,20 +93,20 @@ class ReplyLog:
                 waiting[body["ticket"]] = _decimal(body["worst"])
             elif kind == "arrived":
                 reply = self._recover_reply(body)
-                account.answered(reply.spend, waiting.pop(body["ticket"], None))
+                account.add_answer(reply.spend, waiting.pop(body["ticket"], None))
             elif kind == "kept":
                 self._recover_reply(body)
                 self._kept_paths.add(path)
             elif kind == "failed":
                 worst = waiting.pop(body["ticket"], None)
                 if body["billed"]:
-                    account.lost(worst)
+                    account.add_lost_call(worst)
             else:  # damaged: what comes behind it is lost, and so is the sum
                 return None
         if account is None or not counts:
             return None
         for worst in waiting.values():
-            account.lost(worst)
+            account.add_lost_call(worst)
         return account.ledger()
 
     def _recover_reply(self, body: dict[str, Any]) -> ChatReply:
@@ -174,7 +174,7 @@ class ReplyLog:
         """The reply to a call. A log that cannot be written keeps no reply from being used: the
         next call stops the run.
         """
-        self._account.answered(reply.spend, self._open.pop(ticket))
+        self._account.add_answer(reply.spend, self._open.pop(ticket))
         self._has_replies = True
         with suppress(OSError, TypeError):  # no encoder takes a lone surrogate
             self._write({"is": "arrived", "ticket": ticket, **_record(key, reply)})
@@ -200,7 +200,7 @@ class ReplyLog:
         """A call ended without a reply."""
         worst = self._open.pop(ticket)
         if maybe_billed:
-            self._account.lost(worst)
+            self._account.add_lost_call(worst)
         with suppress(OSError):
             self._write({"is": "failed", "ticket": ticket, "billed": maybe_billed})
 
@@ -322,7 +322,8 @@ def _record(key: str, reply: ChatReply) -> dict[str, Any]:
     }
 
 
-def _ledger(plain: dict[str, Any]) -> Ledger:
+def ledger_from_json(plain: dict[str, Any]) -> Ledger:
+    """The ledger that was written as `asdict` gives it."""
     return Ledger(**{**plain, "confirmed": Spend(**plain["confirmed"])})
 
 

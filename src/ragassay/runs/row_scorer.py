@@ -123,6 +123,7 @@ class RowScorer:
         outcomes = await _BlockScoring(self, samples).run()
         for (index, sample), (scores, capped) in zip(samples, outcomes, strict=True):
             diagnosis = self._diagnose(sample, scores)
+            # A row that lacks a judgment for want of money is done again by a resume.
             results.append(RowResult(index, sample, scores, diagnosis, done=not capped))
         return results
 
@@ -199,6 +200,7 @@ class _BlockScoring:
                     if judgment.status is Status.OVER_BUDGET:
                         self._capped[row] = True
                 steps.append((row, position, flow, answers))
+            # To plan the next requests takes longer than to send those that are ready.
             await scorer.dispatcher.turn()
             await self._advance(steps)
         results: list[tuple[tuple[Score, ...], bool]] = []
@@ -214,6 +216,7 @@ class _BlockScoring:
         for row, position, flow, answers in steps:
             sample = self._samples[row][1]
             metric = metrics[position]
+            # For the watchdog, should this step not give the event loop back.
             progress.computes = metric, sample.id
             if position in scorer.users_own:
                 slow.append((row, position))
@@ -248,6 +251,7 @@ class _BlockScoring:
         started = 0.0
 
         def work() -> Step:
+            # Taken in the thread: the wait for a free one does not count.
             nonlocal started
             started = time.monotonic()
             return next_step(metric, sample, flow, answers)

@@ -14,6 +14,7 @@ def new_run_id(newest: str = "") -> str:
     put back since.
     """
     moment = datetime.now(UTC)
+    # Digits of fixed width in front let ids sort as text. An id of another form gives no time.
     with suppress(ValueError, OverflowError):
         last = datetime.strptime(newest[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
         moment = max(moment, last + timedelta(microseconds=int(newest[16:21], 16) + 1))

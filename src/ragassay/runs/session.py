@@ -111,6 +111,7 @@ class Session:
             self._add_resume_command(error)
             raise
         except BaseException as error:
+            # Ctrl-C and cancellation as well: the store must not say that the run goes on.
             starved = memory_failure(error)
             state = RunState.INTERRUPTED if starved is None else RunState.FAILED
             self._save_failure(state, type(error).__name__)
