@@ -14,6 +14,7 @@ import pytest
 import ragassay
 from ragassay.core import ProviderError, RunState, SetupError
 from ragassay.models import batch as batches
+from ragassay.models import batch_api
 from ragassay.testing import LLMServer
 from support.batch_server import BatchProcess, BatchServer
 
@@ -191,7 +192,7 @@ def test_what_the_server_does_not_take_is_learnt_from_a_batch(store, tmp_path) -
 
 
 def test_looks_that_fail_never_end_a_run(store, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(batches, "LONGEST_PAUSE", 0.1)
+    monkeypatch.setattr(batch_api, "LONGEST_PAUSE", 0.1)
     expected, _ = usual(rows(5), tmp_path)
     faults = ["500", "reset", "429", "503", "404", None, "500", "reset"]
     with (
@@ -206,7 +207,7 @@ def test_looks_that_fail_never_end_a_run(store, tmp_path, monkeypatch) -> None:
 def test_orders_that_are_refused_for_now_or_answered_by_nobody_are_not_given_twice(
     store, tmp_path, monkeypatch
 ) -> None:
-    monkeypatch.setattr(batches, "LONGEST_PAUSE", 0.1)
+    monkeypatch.setattr(batch_api, "LONGEST_PAUSE", 0.1)
     expected, _ = usual(rows(5), tmp_path)
     with (
         BatchServer(batch_faults=["429", "500", "lost"]) as server,
@@ -217,7 +218,7 @@ def test_orders_that_are_refused_for_now_or_answered_by_nobody_are_not_given_twi
 
 
 def test_an_order_is_not_looked_for_among_batches_of_long_ago(store, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(batches, "LONGEST_PAUSE", 0.1)
+    monkeypatch.setattr(batch_api, "LONGEST_PAUSE", 0.1)
     with BatchServer(batch_faults=["500"]) as server:
         for n in range(250):
             name = f"batch_old_{n}"
@@ -261,7 +262,7 @@ def test_answers_that_cannot_be_fetched_stay_at_the_provider_and_are_not_bought_
 def test_a_batch_that_cannot_be_looked_at_ends_the_run_and_is_not_bought_again(
     store, tmp_path, monkeypatch, status
 ) -> None:
-    monkeypatch.setattr(batches, "LONGEST_PAUSE", 0.1)
+    monkeypatch.setattr(batch_api, "LONGEST_PAUSE", 0.1)
     expected, _ = usual(rows(5), tmp_path)
     with BatchServer(batch_latency=0.1, look_faults=[status, "500", *[status] * 3]) as server:
         with pytest.raises(ProviderError, match="E0412"):
@@ -342,7 +343,7 @@ def test_a_wrong_key_ends_the_run(store, monkeypatch) -> None:
 
 
 def test_a_server_that_is_not_there_ends_the_run(store, monkeypatch) -> None:
-    monkeypatch.setattr(batches, "LONGEST_PAUSE", 0.05)
+    monkeypatch.setattr(batch_api, "LONGEST_PAUSE", 0.05)
     with BatchServer() as server:
         gone = server.url
     with pytest.raises(ProviderError, match="E0405"):

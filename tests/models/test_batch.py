@@ -72,7 +72,7 @@ def test_calls_that_were_called_off_before_their_batch_went_out_are_not_bought()
 def test_batches_that_the_provider_had_no_room_for_are_not_held() -> None:
     async def go(model):
         replies = await asyncio.gather(*map(model.call, calls(9)))
-        return replies, list(model._sent)
+        return replies, list(model._submitted)
 
     with BatchServer(most_lines=2) as server:
         replies, held = ask(server, go)

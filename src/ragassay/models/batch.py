@@ -14,25 +14,23 @@ import hashlib
 import io
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
-import aiohttp
-import orjson
-from aiohttp.http_exceptions import HttpProcessingError
-from yarl import URL
-
-from ragassay.core import Batch, Call, CallError, ChatCall, ChatReply, Message, Reply, Spend
+from ragassay.core import Batch, Call, CallError, ChatCall, ChatReply, Reply, Spend
+from ragassay.models import batch_api
 from ragassay.models.base import NOT_SENT
-from ragassay.models.dialect import Dialect, without_refused
+from ragassay.models.batch_api import (
+    NOT_FOUND,
+    Answers,
+    BatchApi,
+    label_of,
+)
+from ragassay.models.dialect import Dialect
 from ragassay.models.openai import OpenAIModel, open_model
 from ragassay.models.prices import Rate
-from ragassay.models.server_reply import MAX_BODY, MAX_ERROR, parse_json, read_body
-
-T = TypeVar("T")
 
 PRICE_SHARE = 0.5
 """Share of the usual price that providers charge for a call in a batch."""
@@ -52,12 +50,6 @@ LONGEST_LINGER = 60.0
 FIRST_POLL = 5.0
 """Seconds before the first poll of a batch."""
 
-LONGEST_PAUSE = 60.0
-"""Seconds between two polls, or two tries of a request, at most."""
-
-NOT_FOUND = (404, 410)
-"""Status codes by which a provider says that it no longer has a batch or file."""
-
 POLLS_UNTIL_LOST = 3
 """How often in a row it must say so to be believed: a new batch or file may appear late."""
 
@@ -74,30 +66,11 @@ the callers.
 CLOSE_GRACE = 10.0
 """Seconds that a submission under way gets when the run ends, so that its receipt is stored."""
 
-FILE_TIMEOUT = aiohttp.ClientTimeout(total=3600.0, sock_connect=10.0, sock_read=120.0)
-"""A file has up to 200 MB."""
-
-CLOCK_DIFFERENCE = 24 * 3600.0
-"""Seconds by which the provider's clock may differ from ours."""
-
-COMPLETION_WINDOW = "24h"
-"""The only window that the API offers."""
-
-LABEL = "ragassay_batch"
-"""Metadata key under which a batch carries our token, to be recognized without a receipt."""
-
 LIMIT_WORDS = ("token_limit_exceeded", "enqueued token limit", "request_limit_exceeded")
 """Words of an error by which a provider says that too much is enqueued."""
 
 NO_BILL = Spend(cost=0.0)
 """Spend of an answer that another caller with the same request has been billed for."""
-
-FULL_CALL = ChatCall((Message("user", ""),), schema={}, seed=0)
-"""A call that uses everything a server may refuse."""
-
-
-Answers = dict[str, ChatReply | CallError]
-"""By the content hash of the request."""
 
 
 class BatchStore(Protocol):
@@ -144,14 +117,14 @@ class _PendingBatch:
 class _SubmittedBatch:
     """A batch at the provider.
 
-    own: submitted by this process; of an earlier one's batch only the answers count. data: the
-    file, until the provider has validated it. fresh: no process has read its answers yet. polled:
-    its state is known and leaves nothing to do. billed: keys whose answer was returned with its
-    spend.
+    submitted_here: by this process; of an earlier one's batch only the answers count. data: the
+    file, until the provider has validated it: a batch that it has no room for is submitted again.
+    fresh: no process has read its answers yet. polled: its state is known and leaves nothing to do
+    but to wait. billed: keys whose answer was returned with its spend.
     """
 
     record: Batch
-    own: bool
+    submitted_here: bool
     data: bytes = b""
     fresh: bool = False
     finished: int = 0
@@ -192,7 +165,7 @@ class _PollFailures:
             ) from None
 
 
-class BatchModel(OpenAIModel):
+class BatchModel(BatchApi):
     """A chat model whose calls go through batches. `begin` it before the first call.
 
     A call may wait a day: it is not the runner's to time it out. Arguments as for `OpenAIModel`.
@@ -202,23 +175,17 @@ class BatchModel(OpenAIModel):
         super().__init__(name, **rest)
         self._linger = LINGER
         self._first_poll = FIRST_POLL
-        base = URL(self.base_url)
-        self._files = base / "files"
-        self._batches = base / "batches"
         self._run_id = ""
         self._store: BatchStore | None = None
         self._open: _PendingBatch | None = None
         self._in_flight: dict[str, _PendingBatch] = {}
         self._earlier: dict[str, list[_SubmittedBatch]] = {}
-        self._sent: list[_SubmittedBatch] = []
+        self._submitted: list[_SubmittedBatch] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._submissions = 0
         self._expired: set[str] = set()
         self._refusal: CallError | None = None
-        self._retry_note = ""
-        self._reached = False
         self._last_change = 0.0
-        self.unmatched_lines = 0
 
     # -- for the runner
 
@@ -261,7 +228,9 @@ class BatchModel(OpenAIModel):
 
     def _awaited(self) -> list[_SubmittedBatch]:
         """The batches that are being polled."""
-        return [one for one in self._sent if one.task is not None and not one.task.done()]
+        return [
+            batch for batch in self._submitted if batch.task is not None and not batch.task.done()
+        ]
 
     async def begin(self, run_id: str, store: BatchStore, *, again: bool = False) -> int:
         """As `_begin`, with nothing left open when it fails."""
@@ -279,29 +248,40 @@ class BatchModel(OpenAIModel):
         """
         self._run_id = run_id
         self._store = store
-        records = {one.id: one for one in await asyncio.to_thread(store.batches, run_id)}
-        lost = {one.id: one for one in records.values() if one.state == "intent"}
-        if lost:  # the kill came between the order and the receipt
-            async for theirs in self._listing(min(one.created for one in lost.values())):
-                intent = lost.get(f"intent-{_label(theirs)}")
-                name = theirs.get("id")
-                if intent is None or not isinstance(name, str):
-                    continue
-                if name not in records:
-                    records[name] = replace(intent, id=name, state="submitted")
-                    await self._save(records[name])
-            for one in lost.values():
-                await self._save(replace(one, state="dropped", calls=()))
+        stored = await asyncio.to_thread(store.batches, run_id)
+        records = {record.id: record for record in stored}
+        await self._find_lost(records)
         count = 0
-        for one in records.values():
-            if one.state not in ("submitted", "collected") or (again and one.state == "collected"):
+        for record in records.values():
+            is_waiting = record.state == "submitted"
+            # The answers of a collected batch may not have reached the store as judgments before
+            # the process ended, so they are fetched once more where they are asked for.
+            if not is_waiting and (again or record.state != "collected"):
                 continue
-            count += len(one.calls) if one.state == "submitted" else 0
-            sent = _SubmittedBatch(one, own=False, fresh=one.state == "submitted")
-            self._sent.append(sent)
-            for key in one.calls:
-                self._earlier.setdefault(key, []).append(sent)
+            if is_waiting:
+                count += len(record.calls)
+            submitted = _SubmittedBatch(record, submitted_here=False, fresh=is_waiting)
+            self._submitted.append(submitted)
+            for key in record.calls:
+                self._earlier.setdefault(key, []).append(submitted)
         return count
+
+    async def _find_lost(self, records: dict[str, Batch]) -> None:
+        """Add to `records` the batches that were created, and whose receipt a kill took along."""
+        intents = [record for record in records.values() if record.state == "intent"]
+        if not intents:
+            return
+        by_id = {intent.id: intent for intent in intents}
+        async for provider_batch in self._listing(min(intent.created for intent in intents)):
+            intent = by_id.get(f"intent-{label_of(provider_batch)}")
+            name = provider_batch.get("id")
+            if intent is None or not isinstance(name, str):
+                continue
+            if name not in records:
+                records[name] = replace(intent, id=name, state="submitted")
+                await self._save(records[name])
+        for intent in intents:
+            await self._save(replace(intent, state="dropped", calls=()))
 
     async def call(self, call: Call) -> Reply:
         """The answer, when its batch is back. Raises CallError as `OpenAIModel`."""
@@ -312,12 +292,12 @@ class BatchModel(OpenAIModel):
         # not learnt that yet, must find the same key.
         key = hashlib.sha256(self._body(call, Dialect())).hexdigest()[:32]
         while earlier := self._earlier.get(key):
-            sent = earlier[0]
-            answer = (await self._answers_of(sent)).get(key)
-            if earlier and earlier[0] is sent:
+            submitted = earlier[0]
+            answer = (await self._answers_of(submitted)).get(key)
+            if earlier and earlier[0] is submitted:
                 earlier.pop(0)
             if isinstance(answer, ChatReply):
-                return self._bill_once(sent, key, answer)
+                return self._bill_once(submitted, key, answer)
         if self._refusal is not None:
             raise self._refusal.with_traceback(None)
         batch = self._in_flight.get(key) or self._join(key, call)
@@ -345,7 +325,7 @@ class BatchModel(OpenAIModel):
         end = time.monotonic() + CLOSE_GRACE
         while self._submissions and time.monotonic() < end:
             await asyncio.sleep(0.02)
-        tasks = [*self._tasks, *(one.task for one in self._sent if one.task is not None)]
+        tasks = [*self._tasks, *(batch.task for batch in self._submitted if batch.task is not None)]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -354,13 +334,14 @@ class BatchModel(OpenAIModel):
     def unclaimed(self) -> Spend:
         """Spend of answers that came back and that no call has asked for."""
         total = Spend()
-        for one in self._sent:
-            if not one.fresh or one.task is None or not one.task.done():
+        for batch in self._submitted:
+            task = batch.task
+            if not batch.fresh or task is None or not task.done():
                 continue
-            if one.task.cancelled() or one.task.exception():
+            if task.cancelled() or task.exception():
                 continue
-            for key, answer in one.task.result().items():
-                if key not in one.billed and isinstance(answer, ChatReply):
+            for key, answer in task.result().items():
+                if key not in batch.billed and isinstance(answer, ChatReply):
                     total += answer.spend
         return total
 
@@ -460,21 +441,23 @@ class BatchModel(OpenAIModel):
             keys, data = parts.pop()
             self._submissions += 1
             try:
-                sent = await self._submit_one(keys, data)
-                sent.data = data
+                submitted = await self._submit_one(keys, data)
+                submitted.data = data
                 del data  # up to 200 MB
             finally:
                 self._submissions -= 1
             try:
-                batch.answers |= await self._answers_of(sent)
+                batch.answers |= await self._answers_of(submitted)
                 continue
             except _Refused as refused:
-                others = [one.task for one in self._awaited() if one is not sent and one.task]
-                if not refused.limit or not sent.data or (len(keys) < 2 and not others):
+                others = [
+                    other.task for other in self._awaited() if other is not submitted and other.task
+                ]
+                if not refused.limit or not submitted.data or (len(keys) < 2 and not others):
                     raise
-            self._sent.remove(sent)  # the provider never accepted it
-            data = sent.data
-            sent.data = b""
+            self._submitted.remove(submitted)  # the provider never accepted it
+            data = submitted.data
+            submitted.data = b""
             if others:  # there is room once one of them has ended
                 parts.append((keys, data))
                 await asyncio.wait(others, return_when=asyncio.FIRST_COMPLETED)
@@ -489,69 +472,18 @@ class BatchModel(OpenAIModel):
         intent = Batch(f"intent-{token}", "intent", tuple(keys), created, self.base_url)
         await self._save(intent)
         try:
-            file = await self._retry(
-                lambda: self._request("POST", self._files, file=data), "handing a batch over"
-            )
-            order = {
-                "input_file_id": _id_of(file),
-                "endpoint": "/v1/chat/completions",
-                "completion_window": COMPLETION_WINDOW,
-                "metadata": {"ragassay_run": self._run_id, LABEL: token},
-            }
-            unsure = False
-
-            async def once() -> dict[str, Any]:
-                nonlocal unsure
-                if unsure:
-                    existing = await self._find_by_label(token, created)
-                    if existing is not None:
-                        return existing
-                try:
-                    return await self._request("POST", self._batches, body=order)
-                except CallError as error:  # it may have been created all the same
-                    unsure = error.maybe_billed or (error.status or 0) >= 500
-                    raise
-
-            name = _id_of(await self._retry(once, "submitting a batch"))
+            file = await self._upload(data)
+            name = await self._create_batch(file, self._run_id, token, created)
         except CallError:
             await self._save(replace(intent, state="dropped", calls=()))
             raise
-        sent = _SubmittedBatch(
-            Batch(name, "submitted", tuple(keys), created, self.base_url), own=True
+        submitted = _SubmittedBatch(
+            Batch(name, "submitted", tuple(keys), created, self.base_url), submitted_here=True
         )
-        self._sent.append(sent)
-        await self._save(sent.record)
+        self._submitted.append(submitted)
+        await self._save(submitted.record)
         await self._save(replace(intent, state="dropped", calls=()))
-        return sent
-
-    async def _find_by_label(self, token: str, created: str) -> dict[str, Any] | None:
-        async for theirs in self._listing(created):
-            if _label(theirs) == token:
-                return theirs
-        return None
-
-    async def _listing(self, since: str) -> AsyncIterator[dict[str, Any]]:
-        """The account's batches, newest first, back to that time."""
-        begin = datetime.fromisoformat(since).timestamp() - CLOCK_DIFFERENCE
-        after = ""
-        while True:
-            query = {"limit": "100"}
-            if after:
-                query["after"] = after
-            url = self._batches.with_query(query)
-            page = await self._retry(partial(self._request, "GET", url), "looking for a batch")
-            data = page.get("data")
-            entries = data if isinstance(data, list) else []
-            batches = [entry for entry in entries if isinstance(entry, dict)]
-            for batch in batches:
-                created_at = batch.get("created_at")
-                if isinstance(created_at, int) and created_at < begin:
-                    return
-                yield batch
-            last = batches[-1].get("id") if batches else None
-            if not page.get("has_more") or not isinstance(last, str) or last == after:
-                return
-            after = last
+        return submitted
 
     async def _save(self, record: Batch) -> None:
         assert self._store is not None, "the model is used before it was begun"
@@ -559,71 +491,73 @@ class BatchModel(OpenAIModel):
 
     # -- waiting
 
-    async def _answers_of(self, sent: _SubmittedBatch) -> Answers:
-        if sent.task is None:
-            sent.task = asyncio.get_running_loop().create_task(self._poll(sent))
-        await asyncio.wait((sent.task,))
-        error = sent.task.exception()
+    async def _answers_of(self, submitted: _SubmittedBatch) -> Answers:
+        if submitted.task is None:
+            submitted.task = asyncio.get_running_loop().create_task(self._poll(submitted))
+        await asyncio.wait((submitted.task,))
+        error = submitted.task.exception()
         if error is not None:
             raise error.with_traceback(None)
-        return sent.task.result()
+        return submitted.task.result()
 
-    async def _poll(self, sent: _SubmittedBatch) -> Answers:
+    async def _poll(self, submitted: _SubmittedBatch) -> Answers:
         """Poll a batch until it has ended, and fetch its answers. Raises _Refused when the provider
         rejected it.
         """
         started = time.monotonic()
         pause = self._first_poll
         failures = _PollFailures()
-        has_to_wait = sent.own
+        has_to_wait = submitted.submitted_here
         while True:
             if has_to_wait:
-                sent.next_poll = time.monotonic() + pause
+                submitted.next_poll = time.monotonic() + pause
                 await asyncio.sleep(pause)
-                pause = min(pause * 1.5, max(self._first_poll, LONGEST_PAUSE))
+                pause = min(pause * 1.5, max(self._first_poll, batch_api.LONGEST_PAUSE))
             has_to_wait = True
             try:
-                theirs = await self._request("GET", self._batches / sent.record.id)
+                provider_batch = await self._request("GET", self._batches / submitted.record.id)
             except CallError as error:
                 if failures.is_lost(error):
                     why = "the provider knows the batch no more"
-                    return await self._finish(sent, {}, "failed", why, again=False)
-                failures.check_refusal(error, sent.record.id)
+                    return await self._finish(submitted, {}, "failed", why, again=False)
+                failures.check_refusal(error, submitted.record.id)
                 continue
             failures = _PollFailures()
-            answers = await self._check_status(sent, theirs)
+            answers = await self._check_status(submitted, provider_batch)
             if answers is not None:
                 return answers
             if time.monotonic() - started > PATIENCE:
                 why = "its batch did not end in time"
-                return await self._finish(sent, {}, "submitted", why, again=False)
+                return await self._finish(submitted, {}, "submitted", why, again=False)
 
-    async def _check_status(self, sent: _SubmittedBatch, theirs: dict[str, Any]) -> Answers | None:
+    async def _check_status(
+        self, submitted: _SubmittedBatch, provider_batch: dict[str, Any]
+    ) -> Answers | None:
         """The answers of a batch that the provider shows; None while it is under way."""
-        sent.polled = True
-        counts = theirs.get("request_counts")
+        submitted.polled = True
+        counts = provider_batch.get("request_counts")
         if isinstance(counts, dict):
             ended = (counts.get("completed"), counts.get("failed"))
-            sent.finished = sum(count for count in ended if isinstance(count, int))
-        status = theirs.get("status")
+            submitted.finished = sum(count for count in ended if isinstance(count, int))
+        status = provider_batch.get("status")
         if status == "failed":
-            if not sent.own:
-                return await self._finish(sent, {}, "failed", "the provider did not take it")
-            await self._save(replace(sent.record, state="failed", calls=()))
-            raise self._refused(theirs)
+            if not submitted.submitted_here:
+                return await self._finish(submitted, {}, "failed", "the provider did not take it")
+            await self._save(replace(submitted.record, state="failed", calls=()))
+            raise self._refused(provider_batch)
         if status != "validating":  # accepted: its file will not be submitted again
-            sent.data = b""
+            submitted.data = b""
         if status not in ("completed", "expired", "cancelled"):
             return None
-        sent.polled = False  # there is something to do
-        answers, lost = await self._fetch(sent, theirs)
+        submitted.polled = False  # there is something to do
+        answers, lost = await self._fetch(submitted, provider_batch)
         why = f"its batch {status}"
         if lost:
             why += ", and its file is gone"
-        return await self._finish(sent, answers, "collected", why, again=not lost)
+        return await self._finish(submitted, answers, "collected", why, again=not lost)
 
-    def _refused(self, theirs: dict[str, Any]) -> _Refused:
-        errors = theirs.get("errors")
+    def _refused(self, provider_batch: dict[str, Any]) -> _Refused:
+        errors = provider_batch.get("errors")
         data = errors.get("data") if isinstance(errors, dict) else None
         entries = data if isinstance(data, list) else []
         reasons = [_error_words(entry) for entry in entries if isinstance(entry, dict)]
@@ -637,25 +571,31 @@ class BatchModel(OpenAIModel):
         return _Refused(self._clean(f"{self._host}: {text}"), limit=is_limit)
 
     async def _finish(
-        self, sent: _SubmittedBatch, answers: Answers, state: str, why: str, *, again: bool = True
+        self,
+        submitted: _SubmittedBatch,
+        answers: Answers,
+        state: str,
+        why: str,
+        *,
+        again: bool = True,
     ) -> Answers:
         """The answers, with an error for each call that has none.
 
         again: such a call may be retried without asking the user, which would pay twice where it
         was answered or may yet be.
         """
-        own_keys = sent.record.calls if sent.own else ()
+        own_keys = submitted.record.calls if submitted.submitted_here else ()
         for key in own_keys:
             if key not in answers:
                 answers[key] = CallError(
                     "bad_reply", f"no answer: {why}", retryable=again, maybe_billed=True
                 )
-        sent.record = replace(sent.record, state=state)
-        await self._save(sent.record)
-        if sent.own:
-            self._sent.remove(sent)
+        submitted.record = replace(submitted.record, state=state)
+        await self._save(submitted.record)
+        if submitted.submitted_here:
+            self._submitted.remove(submitted)
             if state == "collected":
-                self._start(self._settle(sent.record))
+                self._start(self._settle(submitted.record))
         self._last_change = time.monotonic()
         return answers
 
@@ -665,18 +605,20 @@ class BatchModel(OpenAIModel):
 
     # -- answers
 
-    async def _fetch(self, sent: _SubmittedBatch, theirs: dict[str, Any]) -> tuple[Answers, bool]:
+    async def _fetch(
+        self, submitted: _SubmittedBatch, provider_batch: dict[str, Any]
+    ) -> tuple[Answers, bool]:
         """The answers in the files of a batch, and whether one of the files is lost."""
         answers: Answers = {}
         # What was completed was paid for: without a file it is lost, and is not retried unasked.
-        has_file = bool(theirs.get("output_file_id") or theirs.get("error_file_id"))
-        lost = sent.finished > 0 and not has_file
-        asked_keys = frozenset(sent.record.calls)
+        has_file = bool(provider_batch.get("output_file_id") or provider_batch.get("error_file_id"))
+        lost = submitted.finished > 0 and not has_file
+        expected_keys = frozenset(submitted.record.calls)
         # The answers before the errors: of two lines about a call an answer counts.
         for field_name in ("output_file_id", "error_file_id"):
-            file = theirs.get(field_name)
+            file = provider_batch.get(field_name)
             if isinstance(file, str) and file:
-                lost |= not await self._fetch_file(sent, file, asked_keys, answers)
+                lost |= not await self._fetch_file(submitted, file, expected_keys, answers)
         for key, answer in answers.items():
             if isinstance(answer, CallError) and answer.kind == "expired":
                 answer.retryable = key not in self._expired  # one retry, not an endless loop
@@ -684,7 +626,7 @@ class BatchModel(OpenAIModel):
         return answers, lost
 
     async def _fetch_file(
-        self, sent: _SubmittedBatch, file: str, asked_keys: frozenset[str], answers: Answers
+        self, submitted: _SubmittedBatch, file: str, expected_keys: frozenset[str], answers: Answers
     ) -> bool:
         """Add the answers of this file; False when the provider no longer has it.
 
@@ -694,13 +636,13 @@ class BatchModel(OpenAIModel):
         for attempt in range(1, POLLS_UNTIL_LOST + 1):
             try:
                 await self._retry(
-                    lambda: self._read_file(file, asked_keys, answers), "fetching a batch"
+                    lambda: self._read_file(file, expected_keys, answers), "fetching a batch"
                 )
                 return True
             except CallError as error:
                 if error.status not in NOT_FOUND:
                     what = (
-                        f"the answers of {sent.record.id} are there and cannot be fetched:"
+                        f"the answers of {submitted.record.id} are there and cannot be fetched:"
                         f" {error.message}"
                     )
                     raise CallError(
@@ -710,157 +652,11 @@ class BatchModel(OpenAIModel):
                 await asyncio.sleep(self._first_poll * attempt)
         return False
 
-    async def _read_file(self, file: str, asked_keys: frozenset[str], answers: Answers) -> None:
-        failure: CallError | None = None
-        try:
-            url = self._files / file / "content"
-            async with self._session().get(
-                url, allow_redirects=False, timeout=FILE_TIMEOUT
-            ) as response:
-                if response.status != 200:
-                    text = self._error_text(await read_body(response, MAX_ERROR))
-                    raise self._failure(response.status, response.headers, text)
-                rest = b""
-                async for chunk in response.content.iter_any():
-                    *lines, rest = (rest + chunk).split(b"\n")
-                    if len(rest) > MAX_BODY:
-                        raise CallError(
-                            "bad_reply", f"a line of the batch is longer than {MAX_BODY >> 20} MB"
-                        )
-                    for line in lines:
-                        self._add_line(line, asked_keys, answers)
-                self._add_line(rest, asked_keys, answers)
-        except CallError as error:
-            failure = error
-        except (aiohttp.ClientError, HttpProcessingError, OSError) as error:
-            failure = self._broken(error)
-        if failure is not None:
-            raise failure
-
-    def _add_line(self, line: bytes, asked_keys: frozenset[str], answers: Answers) -> None:
-        if not line.strip():
-            return
-        data = parse_json(line)
-        key = data.get("custom_id") if isinstance(data, dict) else None
-        if not isinstance(key, str) or key not in asked_keys:
-            self.unmatched_lines += 1
-            return
-        if isinstance(answers.get(key), ChatReply):  # the first answer of a call counts
-            return
-        answers[key] = self._read_line(data)
-
-    def _read_line(self, line: dict[str, Any]) -> ChatReply | CallError:
-        """The reply, or the error, that one line of a file holds."""
-        response = line.get("response")
-        status = response.get("status_code") if isinstance(response, dict) else None
-        if not isinstance(response, dict) or not isinstance(status, int):
-            return self._line_without_response(line.get("error"))
-        body = orjson.dumps(response.get("body"))
-        if status == 200:
-            try:
-                reply = self._reply(body, {}, Spend(calls=1))
-            except CallError as failure:
-                return failure
-            self._accepted |= {"batch"}
-            return reply
-        text = self._error_text(body)
-        if status in (400, 422) and "content_filter" in text:
-            return ChatReply("", "content_filter", self.name, Spend(1))
-        # A server that has accepted a full request does not refuse its fields now: the words come
-        # from a row that the error repeats.
-        if not self._accepted:
-            changed = without_refused(self._dialect, FULL_CALL, status, text)
-            if changed is not None:
-                self._dialect = changed
-            # Retried: the next body leaves out what this one was refused for.
-            is_refused_field = without_refused(Dialect(), FULL_CALL, status, text) is not None
-            if self._dialect != Dialect() and is_refused_field:
-                return CallError("server", text, retryable=True, status=status)
-        return self._failure(status, {}, text)
-
-    def _line_without_response(self, error: object) -> CallError:
-        """The error of a call that the provider has not answered."""
-        if not error:
-            text = "a line has neither an answer nor an error"
-            return CallError("bad_reply", text, retryable=True, maybe_billed=True)
-        text = self._error_text(orjson.dumps(error))
-        code = error.get("code") if isinstance(error, dict) else None
-        if code in ("batch_expired", "batch_cancelled"):
-            return CallError(str(code).removeprefix("batch_"), f"no answer: {text}")
-        return CallError("server", text, retryable=True, maybe_billed=False)
-
-    def _bill_once(self, sent: _SubmittedBatch, key: str, answer: ChatReply) -> ChatReply:
-        if key in sent.billed:
+    def _bill_once(self, submitted: _SubmittedBatch, key: str, answer: ChatReply) -> ChatReply:
+        if key in submitted.billed:
             return replace(answer, spend=NO_BILL)
-        sent.billed.add(key)
+        submitted.billed.add(key)
         return answer
-
-    # -- requests
-
-    async def _retry(self, ask: Callable[[], Awaitable[T]], doing: str) -> T:
-        """The result of `ask`, tried until it works or fails for good. There is no time limit: a
-        batch loses nothing while its provider is away for an hour.
-        """
-        tries = 0
-        pause = 0.5
-        try:
-            while True:
-                try:
-                    return await ask()
-                except CallError as error:
-                    if not error.retryable:
-                        raise
-                    tries += 1
-                    # A host that never answered is more likely mistyped than away.
-                    if tries == 5 and error.kind == "network" and not self._reached:
-                        raise
-                    if error.retry_after is None:
-                        pause = min(2 * pause, LONGEST_PAUSE)
-                    else:
-                        pause = error.retry_after
-                    self._retry_note = f"{doing} failed ({error.message}); again in {pause:.0f} s"
-                await asyncio.sleep(pause)
-        finally:
-            self._retry_note = ""
-
-    async def _request(
-        self, method: str, url: URL, *, body: object | None = None, file: bytes | None = None
-    ) -> dict[str, Any]:
-        """One request of the batch API, and the object it answers with."""
-        data: Any = None if body is None else orjson.dumps(body)
-        headers: dict[str, str] = {}
-        if file is not None:
-            form = aiohttp.FormData({"purpose": "batch"})
-            form.add_field(
-                "file",
-                io.BytesIO(file),
-                filename="ragassay.jsonl",
-                content_type="application/jsonl",
-            )
-            data = form()
-            headers["Content-Type"] = data.headers["Content-Type"]  # the session's own is JSON
-        failure: CallError | None = None
-        try:
-            async with self._session().request(
-                method, url, data=data, headers=headers, allow_redirects=False, timeout=FILE_TIMEOUT
-            ) as response:
-                self._reached = True
-                status = response.status
-                raw = await read_body(response, MAX_BODY)
-                if status not in (200, 201):
-                    if status in (404, 405, 501) and method == "POST":
-                        what = f"{self._host} has no batch API (it answered {status} at {url.path})"
-                        raise CallError("batch", what, fatal=True, status=status)
-                    raise self._failure(status, response.headers, self._error_text(raw))
-            answer = parse_json(raw)
-            if not isinstance(answer, dict):
-                raise self._bad_reply("the reply is not a JSON object")
-            return answer
-        except CallError as error:
-            failure = error
-        except (aiohttp.ClientError, HttpProcessingError, OSError) as error:
-            failure = self._broken(error)
-        raise failure
 
 
 def open_batch_model(
@@ -897,21 +693,3 @@ def _error_words(entry: Mapping[str, Any]) -> str:
             words.append(str(value))
     line = f" (line {entry['line']})" if isinstance(entry.get("line"), int) else ""
     return " ".join(words) + line
-
-
-def _label(theirs: Mapping[str, Any]) -> object:
-    """The token with which we labelled a batch; None for a batch that is not ours."""
-    labels = theirs.get("metadata")
-    return labels.get(LABEL) if isinstance(labels, dict) else None
-
-
-def _id_of(theirs: Mapping[str, Any]) -> str:
-    """The provider's id of a file or batch."""
-    name = theirs.get("id")
-    if not isinstance(name, str) or not name or len(name) > 200:
-        raise CallError(
-            "batch",
-            "the server answered without an id: it has no batch API that we know",
-            fatal=True,
-        )
-    return name
