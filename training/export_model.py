@@ -49,7 +49,13 @@ from ragassay.models.offline.features import TASKS  # noqa: E402
 from ragassay.models.offline.network import Network, Words  # noqa: E402
 from ragassay.models.offline.reader import Reader  # noqa: E402
 from ragassay.models.offline.reading import PassageIndexes  # noqa: E402
-from ragassay.models.offline.windows import LONGEST, LONGEST_TEXT, Pair, pair, parts  # noqa: E402
+from ragassay.models.offline.windows import (  # noqa: E402
+    LONGEST,
+    LONGEST_TEXT,
+    NetworkInput,
+    network_input,
+    parts,
+)
 from ragassay.models.offline.wordpiece import WordPiece  # noqa: E402
 
 FOLDER = ROOT / "src/ragassay/models/offline/weights"
@@ -141,7 +147,7 @@ def exact(judge: Weights) -> Reader:
 
 def pairs_of(
     task: str, examples: Sequence[Example], out: Path
-) -> Iterator[tuple[Example, dict[str, float], list[Pair]]]:
+) -> Iterator[tuple[Example, dict[str, float], list[NetworkInput]]]:
     """The examples with their lexical figures and what is read of them; those with nothing to read
     are left out.
     """
@@ -157,7 +163,10 @@ def pairs_of(
         places = [(0, len(call.text))]
         if task == "support":
             places = parts(call.text, lambda text: len(tokenizer.ids(text, LONGEST_TEXT + 1)))
-        made = (pair(call.text[start:end], passage_index, rare, tokenizer) for start, end in places)
+        made = (
+            network_input(call.text[start:end], passage_index, rare, tokenizer)
+            for start, end in places
+        )
         if read := [one for one in made if one is not None]:
             yield example, TASKS[task](call.text, passage_index, rare).figures, read
 

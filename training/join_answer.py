@@ -30,7 +30,7 @@ from training.offline_data import answer  # noqa: E402
 from ragassay.models.offline.combiner import TREES, inputs  # noqa: E402
 from ragassay.models.offline.engine import COMBINER, HEADS, Engine  # noqa: E402
 from ragassay.models.offline.heads import unpack  # noqa: E402
-from ragassay.models.offline.windows import pair  # noqa: E402
+from ragassay.models.offline.windows import network_input  # noqa: E402
 
 # Log-odds beyond this count as this.
 _TOP = 12.0
@@ -49,7 +49,7 @@ def main() -> None:
         trees = unpack("answer", {name: stored[name] for name in stored.files})
     found, x = [], []
     for example in answer(data, "dev"):
-        read = pair(
+        read = network_input(
             example.call.text, engine.passage_index(example.call), engine.rarity, engine.tokenizer
         )
         if read is not None:

@@ -22,7 +22,7 @@ from benchmarks.offline_judge.labelled import claims
 from ragassay.core import MatchCall
 from ragassay.models.offline import OfflineModel
 from ragassay.models.offline.engine import Engine
-from ragassay.models.offline.windows import Pair
+from ragassay.models.offline.windows import NetworkInput
 from ragassay.models.offline.wordpiece import WordPiece
 
 WINDOW, CLAIM = 384, 24
@@ -66,10 +66,10 @@ def _read(warm: list[MatchCall], calls: list[MatchCall]) -> tuple[float, float]:
     """The network alone, over a claim and all of its passage: WINDOW tokens."""
     engine = Engine.load(_WEIGHTS)
 
-    def whole(call: MatchCall) -> Pair:
+    def whole(call: MatchCall) -> NetworkInput:
         text, window = (engine.tokenizer.ids(one, WINDOW) for one in (call.text, call.passages[0]))
         ids = (engine.tokenizer.start, *text, engine.tokenizer.end, *window)
-        return Pair((*ids[: WINDOW - 1], engine.tokenizer.end), len(text))
+        return NetworkInput((*ids[: WINDOW - 1], engine.tokenizer.end), len(text))
 
     pairs = [whole(call) for call in (*warm, *calls)]
     assert sum(len(one.ids) for one in pairs) > 0.99 * WINDOW * len(pairs)

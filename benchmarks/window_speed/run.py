@@ -30,14 +30,17 @@ RESULTS = ROOT / "benchmarks/results"
 
 from ragassay.models import offline
 from ragassay.models.offline.engine import Engine
-from ragassay.models.offline.windows import LONGEST, Pair
+from ragassay.models.offline.windows import LONGEST, NetworkInput
 
 TEXT, ROUNDS, LIMIT = 30, 5, 12.0
 
 
-def pairs(tokens: int, count: int, chance: np.random.Generator) -> list[Pair]:
+def pairs(tokens: int, count: int, chance: np.random.Generator) -> list[NetworkInput]:
     """Pairs of so many tokens, none twice."""
-    return [Pair(tuple(map(int, chance.integers(1000, 30000, tokens))), TEXT) for _ in range(count)]
+    return [
+        NetworkInput(tuple(map(int, chance.integers(1000, 30000, tokens))), TEXT)
+        for _ in range(count)
+    ]
 
 
 def milliseconds(engine: Engine, tokens: int, count: int, threads: int) -> float:

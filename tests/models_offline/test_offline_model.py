@@ -23,7 +23,7 @@ from ragassay.models import offline
 from ragassay.models.offline import OfflineModel
 from ragassay.models.offline.cache import SharedCache
 from ragassay.models.offline.engine import FILES
-from ragassay.models.offline.windows import Pair, pair
+from ragassay.models.offline.windows import NetworkInput, network_input
 from support.examples import examples
 
 WEIGHTS = Path(offline.__file__).parent / "weights"
@@ -289,11 +289,11 @@ class TestRepeatable:
             for text in (TOWER, RIVER, TOWER * 9)
         ]
         read = [
-            pair("It is 330 metres tall.", passage_index, engine.rarity, engine.tokenizer)
+            network_input("It is 330 metres tall.", passage_index, engine.rarity, engine.tokenizer)
             for passage_index in passage_indexes
         ]
 
-        def bits(one: Pair | None) -> tuple[bytes, ...]:
+        def bits(one: NetworkInput | None) -> tuple[bytes, ...]:
             assert one is not None
             said = engine.reader._read(one)
             return (

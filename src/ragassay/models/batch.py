@@ -345,8 +345,8 @@ class BatchModel(BatchApi):
                     total += answer.spend
         return total
 
-    def _price(self, given: int, written: int, cached: int) -> float | None:
-        usual = super()._price(given, written, cached)
+    def _price(self, input_tokens: int, output_tokens: int, cached: int) -> float | None:
+        usual = super()._price(input_tokens, output_tokens, cached)
         # A rate that the user gave is what a call costs here, with any discount in it.
         if usual is None or self._rate is not None:
             return usual

@@ -35,6 +35,7 @@ def connect(
     """
     scheme, _, name = uri.strip().partition(":")
     scheme, name = scheme.lower(), name.strip()
+    # First, so that --batch with the offline judge is an error and not ignored.
     if batch:
         _check_batches(uri, scheme)
     if scheme == OFFLINE and not name:
@@ -42,6 +43,7 @@ def connect(
         return offline
     if scheme not in schemes() or not name:
         raise _unknown(uri, scheme, name)
+    # Here and not in the providers: one added later cannot forget it.
     if no_network:
         raise SetupError(
             "E0407",
@@ -83,7 +85,7 @@ def _check_batches(uri: str, scheme: str) -> None:
     """Raise SetupError E0104 for a judge whose provider has no batch API."""
     if scheme != OFFLINE and (scheme not in schemes() or _has_batches(scheme)):
         return
-    with_batches = [f"{each}:MODEL" for each in schemes() if _has_batches(each)]
+    with_batches = [f"{other}:MODEL" for other in schemes() if _has_batches(other)]
     raise SetupError(
         "E0104",
         f"The judge {shorten(uri)} has no batch API.",
@@ -93,15 +95,15 @@ def _check_batches(uri: str, scheme: str) -> None:
 
 
 def _unknown(uri: str, scheme: str, name: str) -> SetupError:
-    known = [OFFLINE]
-    known += [f"{each}:MODEL" for each in schemes()]
+    uris = [OFFLINE]
+    uris += [f"{name}:MODEL" for name in schemes()]
     return SetupError(
         "E0401",
         f"No judge has the URI {uri!r}.{_hint(uri.strip(), scheme, name)}",
         where="--judge",
         why=uri,
         fix=(
-            f"use one of: {', '.join(known)}; or several of them: panel:A+B, 'cascade:A>B',"
+            f"use one of: {', '.join(uris)}; or several of them: panel:A+B, 'cascade:A>B',"
             " 'checked:A>B'"
         ),
     )

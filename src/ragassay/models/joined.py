@@ -43,11 +43,8 @@ class JoinedModel:
     @property
     def base_url(self) -> str:
         """The chat models' addresses, joined by ", " where they differ; "" where there is none."""
-        return ", ".join(
-            dict.fromkeys(
-                url for model in self._chat if (url := str(getattr(model, "base_url", "")))
-            )
-        )
+        urls = [str(getattr(model, "base_url", "")) for model in self._chat]
+        return ", ".join(dict.fromkeys(url for url in urls if url))
 
     @property
     def replies_without_usage(self) -> int:
@@ -56,14 +53,15 @@ class JoinedModel:
 
     @property
     def status(self) -> str:
-        """What the main model waits for, in words; "" where it does not say."""
+        """A description of what the main model waits for; "" where it gives none."""
         return str(getattr(self._main, "status", ""))
 
     async def call(self, call: Call) -> Reply:
-        """One attempt by the model that this call is for. Raises as that model does, KeyError for a
-        name of none.
+        """One attempt by the model that this call is for. Raises as that model does, and KeyError
+        where the call names no model of these.
         """
-        return await (self._match if isinstance(call, MatchCall) else self._for(call)).call(call)
+        model = self._match if isinstance(call, MatchCall) else self._for(call)
+        return await model.call(call)
 
     def lane(self, call: ChatCall) -> str:
         """The lane of the model that this call is for."""
@@ -73,19 +71,24 @@ class JoinedModel:
         return self._main if call.model in ("", self._main.uri) else self._others[call.model]
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
-        """US dollars of so many tokens at the dearest chat model, an upper bound; None when one's
-        price is not known.
+        """US dollars of so many tokens at the dearest chat model; None when one's price is not
+        known. An upper bound: which of the models will be asked is not known here.
         """
-        prices = [model.price(input_tokens, output_tokens) for model in self._chat]
-        return None if None in prices else max(price for price in prices if price is not None)
+        prices: list[float] = []
+        for model in self._chat:
+            price = model.price(input_tokens, output_tokens)
+            if price is None:
+                return None
+            prices.append(price)
+        return max(prices)
 
     async def close(self) -> None:
-        """Close all, the rest also when closing one fails; raises what failed first."""
-        failed: BaseException | None = None
+        """Close all models, also when closing one of them fails. Raises the first error."""
+        first_error: BaseException | None = None
         for model in (*self._chat, self._match):
             try:
                 await model.close()
             except BaseException as error:
-                failed = failed or error
-        if failed is not None:
-            raise failed
+                first_error = first_error or error
+        if first_error is not None:
+            raise first_error

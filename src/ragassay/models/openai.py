@@ -50,7 +50,7 @@ from ragassay.models.server_reply import (
 HOSTED = "https://api.openai.com/v1"
 KEY_ENV = "OPENAI_API_KEY"
 CONNECT_SECONDS = 10.0
-MAX_CHANGES = 6  # parameters that one call may learn to leave out
+MAX_CHANGES = 6  # parameters that one call may learn to leave out; a Dialect has five
 
 FINISH = {
     "": "stop",
@@ -196,9 +196,8 @@ class OpenAIModel:
         claim_memory(sum([len(m.content) for m in call.messages]))
         try:
             return orjson.dumps(body, default=_plain)
-        except (
-            TypeError
-        ):  # half of a surrogate pair has no UTF-8; the model is shown U+FFFD in its place
+        except TypeError:
+            # Half of a surrogate pair has no UTF-8; the model is shown U+FFFD in its place.
             body["messages"] = [
                 {"role": m.role, "content": _valid(m.content)} for m in call.messages
             ]
@@ -208,17 +207,19 @@ class OpenAIModel:
         loop = asyncio.get_running_loop()
         session = self._sessions.get(loop)
         if session is None:
+            # A loop that ended without `close` leaves its session behind.
             self._sessions = {
-                known: s for known, s in self._sessions.items() if not known.is_closed()
+                other: its_session
+                for other, its_session in self._sessions.items()
+                if not other.is_closed()
             }
             headers = {
                 "Content-Type": "application/json",
                 "Accept": "application/json",
                 "User-Agent": "ragassay",
+                # Replies are small: unpacking costs more than it saves.
+                "Accept-Encoding": "identity",
             }
-            headers["Accept-Encoding"] = (
-                "identity"  # replies are small: unpacking costs more than it saves
-            )
             if self._key is not None:
                 headers["Authorization"] = f"Bearer {self._key}"
             session = self._sessions[loop] = aiohttp.ClientSession(
@@ -245,11 +246,8 @@ class OpenAIModel:
                 return response.status, response.headers, await read_body(response, limit)
         except CallError as error:
             failure = error
-        except (
-            aiohttp.ClientError,
-            HttpProcessingError,
-            OSError,
-        ) as error:  # TimeoutError is an OSError
+        except (aiohttp.ClientError, HttpProcessingError, OSError) as error:
+            # A TimeoutError is among them: it is an OSError.
             failure = self._broken(error)
         raise failure
 
@@ -257,9 +255,8 @@ class OpenAIModel:
         what = self._clean(f"{self._host}: {error or type(error).__name__}")
         if isinstance(error, aiohttp.InvalidURL):
             return CallError("bad_request", what, fatal=True)
-        if isinstance(
-            error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
-        ):  # nothing was sent
+        # Nothing was sent, so nothing can be billed.
+        if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)):
             return CallError("network", what, retryable=True)
         if isinstance(error, TimeoutError):
             return CallError(
@@ -319,17 +316,16 @@ class OpenAIModel:
         tokens = token_counts(usage)
         if tokens is None:
             self.replies_without_usage += 1
-            return (
-                replace(spend, cost=0.0)
-                if self._rate is not None and not any(self._rate)
-                else spend
-            )
-        given, written, cached = tokens
-        cost = self._price(given, written, cached)
-        return Spend(spend.calls, given, written, cached, cost, spend.seconds)
+            is_free = self._rate is not None and not any(self._rate)
+            return replace(spend, cost=0.0) if is_free else spend
+        input_tokens, output_tokens, cached = tokens
+        cost = self._price(input_tokens, output_tokens, cached)
+        return Spend(spend.calls, input_tokens, output_tokens, cached, cost, spend.seconds)
 
-    def _price(self, given: int, written: int, cached: int) -> float | None:
-        return price(self.name, given, written, cached, base_url=self.base_url, rate=self._rate)
+    def _price(self, input_tokens: int, output_tokens: int, cached: int) -> float | None:
+        return price(
+            self.name, input_tokens, output_tokens, cached, base_url=self.base_url, rate=self._rate
+        )
 
     # -- failures
 
@@ -372,13 +368,12 @@ class OpenAIModel:
         return CallError("bad_reply", what, retryable=True, maybe_billed=True, status=200)
 
     def _is_unknown_model(self, status: int, text: str) -> bool:
-        # Once it has answered, the model exists, and such words are an echo of some row.
-        said = (
-            status in (400, 403, 422)
-            and not self._accepted
-            and UNKNOWN_MODEL.search(text) is not None
-        )
-        return status == 404 or said
+        if status == 404:
+            return True
+        if status not in (400, 403, 422) or self._accepted:
+            # Once it has answered, the model exists, and such words are an echo of some row.
+            return False
+        return UNKNOWN_MODEL.search(text) is not None
 
     async def _explain_model(self, text: str) -> str:
         """The server's words, and the models it has, the nearest first; or that the address looks
@@ -386,18 +381,16 @@ class OpenAIModel:
         """
         if self._known_models is None:
             self._known_models = await self._list_models()
-        known = self._known_models
-        if not known:
-            hint = (
-                ""
-                if self.base_url.endswith("/v1")
-                else '; most servers want a base URL that ends in "/v1"'
-            )
+        names = self._known_models
+        if not names:
+            hint = ""
+            if not self.base_url.endswith("/v1"):
+                hint = '; most servers want a base URL that ends in "/v1"'
             return f"{text or 'not found'} (it lists no models{hint})"
-        shown = ", ".join(shorten(name, 60) for name in known[:10]) + (
-            " ..." if len(known) > 10 else ""
-        )
-        return f"{text or 'not found'}.{nearest(self.name, known)} It has: {shown}"
+        shown = ", ".join(shorten(name, 60) for name in names[:10])
+        if len(names) > 10:
+            shown += " ..."
+        return f"{text or 'not found'}.{nearest(self.name, names)} It has: {shown}"
 
     async def _list_models(self) -> tuple[str, ...]:
         try:
@@ -406,7 +399,8 @@ class OpenAIModel:
             return ()
         listing = parse_json(body) if status == 200 else None
         data = listing.get("data") if isinstance(listing, dict) else None
-        names = [m.get("id") for m in data if isinstance(m, dict)] if isinstance(data, list) else []
+        entries = data if isinstance(data, list) else []
+        names = [entry.get("id") for entry in entries if isinstance(entry, dict)]
         return tuple(sorted(self._redact(name) for name in names if isinstance(name, str)))
 
     def _error_text(self, body: bytes) -> str:
@@ -419,8 +413,8 @@ class OpenAIModel:
             return self._clean(error)
         if not isinstance(error, dict):
             return self._clean(body.decode("utf-8", "replace").strip())
-        said = [error.get(name) for name in ("message", "code", "type", "param")]
-        words = [self._clean(str(word)) for word in said if isinstance(word, (str, int))]
+        values = [error.get(name) for name in ("message", "code", "type", "param")]
+        words = [self._clean(str(value)) for value in values if isinstance(value, (str, int))]
         if not words:
             return self._clean(body.decode("utf-8", "replace").strip())
         return f"{words[0]} ({', '.join(words[1:])})" if words[1:] else words[0]

@@ -29,9 +29,9 @@ class Rate(NamedTuple):
             values = [Decimal(part.strip()) for part in text.split(",")]
         except InvalidOperation:
             values = []
-        if len(values) != 2 or not all(
-            v.is_finite() and 0 <= v < MILLION * MILLION for v in values
-        ):
+        # The upper bound keeps the cost of any number of tokens a finite float.
+        are_prices = all(v.is_finite() and 0 <= v < MILLION * MILLION for v in values)
+        if len(values) != 2 or not are_prices:
             raise SetupError(
                 "E0101",
                 "The price of the judge's model cannot be read.",
@@ -87,11 +87,10 @@ def _from_table(
         return None
     usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens, cache_read_tokens=cached)
     try:
-        found = (
-            calc_price(usage, model)
-            if base_url is None
-            else calc_price(usage, model, provider_api_url=base_url)
-        )
+        if base_url is None:
+            calculation = calc_price(usage, model)
+        else:
+            calculation = calc_price(usage, model, provider_api_url=base_url)
     except (LookupError, ValueError):
         return None
-    return float(found.total_price)
+    return float(calculation.total_price)

@@ -25,16 +25,18 @@ def _without_key(text: str, key: str) -> str:
     if start.search(text) is None:
         return text
     text = re.sub(re.escape(key), "[key]", text, flags=re.I)
-    kept, at = list[str](), 0
+    parts: list[str] = []
+    at = 0
     for match in start.finditer(text):
         end = match.end()
-        for has, wanted in zip(text[end : match.start() + len(key)], key[least:], strict=False):
-            if has.casefold() != wanted.casefold():
+        rest = text[end : match.start() + len(key)]
+        for char, key_char in zip(rest, key[least:], strict=False):
+            if char.casefold() != key_char.casefold():
                 break
             end += 1
-        kept += [text[at : match.start()], "[key]"]
+        parts += [text[at : match.start()], "[key]"]
         at = end
-    return "".join([*kept, text[at:]])
+    return "".join([*parts, text[at:]])
 
 
 def redact(text: str, key: str | None) -> str:
@@ -51,4 +53,5 @@ def redact(text: str, key: str | None) -> str:
         return text
     decoded = _ESCAPE.sub(_decoded, text)
     cleaned = _without_key(decoded, key)
+    # Without a key behind the escapes the text is shown as it is written.
     return text if cleaned == decoded else cleaned

@@ -24,16 +24,16 @@ def retry_after(
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    given = headers.get("Retry-After")
-    seconds = _number(given)
+    header = headers.get("Retry-After")
+    seconds = _number(header)
     if seconds is not None:
         return seconds
-    when = _date(given)
+    when = _date(header)
     if when is not None:
-        here = _date(headers.get("Date"))
-        if here is None:
-            here = time.time() if now is None else now
-        return max(0.0, when - here)
+        server_time = _date(headers.get("Date"))
+        if server_time is None:
+            server_time = time.time() if now is None else now
+        return max(0.0, when - server_time)
     if not limited:
         return None
     resets = [

@@ -36,16 +36,16 @@ def token_counts(usage: object) -> tuple[int, int, int] | None:
     """(input, output, cached input) tokens; None when the server does not say or says nonsense."""
     if not isinstance(usage, dict):
         return None
-    given, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    if not (_is_count(given) and _is_count(written)):
+    input_tokens = usage.get("prompt_tokens")
+    output_tokens = usage.get("completion_tokens")
+    if not (_is_count(input_tokens) and _is_count(output_tokens)):
         return None
     details = usage.get("prompt_tokens_details")
-    cached = (
-        details.get("cached_tokens")
-        if isinstance(details, dict)
-        else usage.get("prompt_cache_hit_tokens")
-    )
-    return given, written, min(cached, given) if _is_count(cached) else 0
+    if isinstance(details, dict):
+        cached = details.get("cached_tokens")
+    else:
+        cached = usage.get("prompt_cache_hit_tokens")  # DeepSeek's name for them
+    return input_tokens, output_tokens, min(cached, input_tokens) if _is_count(cached) else 0
 
 
 def _is_count(value: object) -> TypeGuard[int]:

@@ -30,17 +30,18 @@ class SharedCache(Generic[Key, Result]):
             if stored is not None:
                 self._results.move_to_end(key)
             else:
-                own: Future[Result] = Future()
-                self._results[key] = own
+                pending: Future[Result] = Future()
+                self._results[key] = pending
                 if len(self._results) > self._room:
                     self._results.popitem(last=False)
+        # Outside of the lock: another thread may still be computing it.
         if stored is not None:
             return stored.result()
         try:
-            own.set_result(self._make(key))
+            pending.set_result(self._make(key))
         except BaseException as error:
-            own.set_exception(error)
+            pending.set_exception(error)
             # A failure is not stored: the next thread that asks tries again.
             with self._lock:
                 self._results.pop(key, None)
-        return own.result()
+        return pending.result()

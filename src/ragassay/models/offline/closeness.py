@@ -18,9 +18,11 @@ def figures(
     text: str, sentences: Sequence[str], pieces: Floats, encode: Callable[[str], Encoded]
 ) -> dict[str, float]:
     """The figures named in FIGURES. pieces [vocabulary]: how rare each word piece is."""
-    mine, others = encode(text), [encode(sentence) for sentence in sentences]
-    cosines = np.array([float(mine.mean @ other.mean) for other in others] or [0.0], np.float64)
-    align, low, least = _align(mine, others, pieces)
+    encoded = encode(text)
+    others = [encode(sentence) for sentence in sentences]
+    # Without a sentence the cosine is 0, as of unrelated texts.
+    cosines = np.array([float(encoded.mean @ other.mean) for other in others] or [0.0], np.float64)
+    align, low, least = _align(encoded, others, pieces)
     return {
         "cosine": float(cosines.max()),
         "cosine_mean": float(cosines.mean()),
@@ -38,9 +40,9 @@ def _nearest(pieces: Vectors, others: Sequence[Vectors]) -> Vectors:
     """
     best = np.full(len(pieces), -1.0, np.float32)
     for other in others:
-        turned = other.T
+        transposed = other.T
         for at in range(0, len(pieces), 8):
-            block = (pieces[at : at + 8] @ turned).max(axis=1)
+            block = (pieces[at : at + 8] @ transposed).max(axis=1)
             np.maximum(best[at : at + 8], block, out=best[at : at + 8])
     return best
 
@@ -49,10 +51,12 @@ def _align(text: Encoded, others: Sequence[Encoded], pieces: Floats) -> tuple[fl
     """How well the text's word pieces are matched by their nearest: (idf-weighted mean, lowest
     fifth, lowest).
     """
-    if not len(text.ids) or not any(len(o.ids) for o in others):
+    with_pieces = [other.pieces for other in others if len(other.ids)]
+    if not len(text.ids) or not with_pieces:
         return 0.0, 0.0, 0.0
-    near = _nearest(text.pieces, [o.pieces for o in others if len(o.ids)]).astype(np.float64)
+    near = _nearest(text.pieces, with_pieces).astype(np.float64)
     weights = pieces[text.ids]
     mean = float((near * weights).sum() / max(weights.sum(), 1e-9))
+    # The rarer half of the pieces: a missing "the" says nothing about support.
     heavy = np.sort(near[weights >= np.median(weights)])
     return mean, float(heavy[: max(1, len(heavy) // 5)].mean()), float(heavy[0])

@@ -30,6 +30,7 @@ class Combiner:
 
     def probability(self, inputs: Mapping[str, float]) -> float:
         """The calibrated probability of a yes. Raises KeyError where an input is missing."""
+        # math.fsum rounds once, so the order of the inputs does not change the result.
         terms = (
             weight * min(inputs[name], cap)
             for name, weight, cap in zip(self.names, self.weights, self.caps, strict=True)
@@ -73,7 +74,7 @@ def lowest(outputs: Sequence[NetworkOutput]) -> NetworkOutput:
     supported of them.
     """
     worst = min(outputs, key=support_odds)
-    return worst._replace(unsupported=np.concatenate([one.unsupported for one in outputs]))
+    return worst._replace(unsupported=np.concatenate([output.unsupported for output in outputs]))
 
 
 def inputs(task: str, output: NetworkOutput) -> dict[str, float]:

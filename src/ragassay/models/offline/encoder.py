@@ -18,7 +18,7 @@ LONGEST = 64
 # A text is read in windows of at most so many tokens, the length that the encoder was trained on;
 # and so many of them at most, which is some 6,000 words and takes less than a second.
 WINDOW, MOST_WINDOWS = 128, 64
-_KEPT_TEXTS = 512
+_CACHED_TEXTS = 512
 
 
 class Encoded(NamedTuple):
@@ -38,12 +38,12 @@ class Encoder:
 
     def __init__(self, network: Network, tokenizer: WordPiece) -> None:
         self._network, self._tokenizer = network, tokenizer
-        self._texts = SharedCache(self._whole, _KEPT_TEXTS)
-        self._sentences = SharedCache(self._sentence, _KEPT_TEXTS)
+        self._texts = SharedCache(self._whole, _CACHED_TEXTS)
+        self._sentences = SharedCache(self._sentence, _CACHED_TEXTS)
 
     def sentence(self, text: str) -> Encoded:
         """The vectors of one sentence (its first LONGEST tokens)."""
-        # No kept key is longer than what is read of it.
+        # The key is cut: a text of megabytes must not stay in the cache.
         return self._sentences.of(text[: LONGEST * 16])
 
     def whole(self, text: str) -> Vectors | None:

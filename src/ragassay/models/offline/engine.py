@@ -39,7 +39,13 @@ from ragassay.models.offline.heads import unpack as unpack_trees
 from ragassay.models.offline.network import Arrays, Network, Vectors, Words
 from ragassay.models.offline.reader import NetworkOutput, Reader
 from ragassay.models.offline.reading import PassageIndex, PassageIndexes, has_words
-from ragassay.models.offline.windows import LONGEST_TEXT, MOST_READ, Pair, pair, parts
+from ragassay.models.offline.windows import (
+    LONGEST_TEXT,
+    MOST_READ,
+    NetworkInput,
+    network_input,
+    parts,
+)
 from ragassay.models.offline.wordpiece import WordPiece
 
 ENCODER, JUDGE, WEIGHTS = "encoder.onnx", "judge.onnx", "weights.npz"
@@ -98,10 +104,10 @@ class Engine:
         """
         try:
             stats = [(folder / name).stat() for name in ("card.json", *FILES)]
-            seen = tuple((stat.st_size, stat.st_mtime_ns) for stat in stats)
+            versions = tuple((stat.st_size, stat.st_mtime_ns) for stat in stats)
         except OSError as error:
             raise damaged(folder, f"{type(error).__name__}: {error}") from error
-        return _shared(folder, seen)
+        return _shared(folder, versions)
 
     @classmethod
     def load(cls, folder: Path) -> Engine:
@@ -162,19 +168,20 @@ class Engine:
                 "too_long",
                 f"the claim has more than the {MOST_READ * LONGEST_TEXT:,} tokens that are read",
             )
-        read: list[tuple[int, int, Pair]] = []
+        read: list[tuple[int, int, NetworkInput]] = []
         for start, end in places:
-            one = pair(call.text[start:end], passage_index, self.rarity, self.tokenizer)
-            if one is not None:
-                read.append((start, end, one))
+            part = network_input(call.text[start:end], passage_index, self.rarity, self.tokenizer)
+            if part is not None:
+                read.append((start, end, part))
         if not read or not passage_index.keys.any() or not has_words(call.text):
             return MatchReply(0.0, features=explained)
         judge = self._judges[call.task]
         judge_inputs = dict(lexical.figures)
         unsupported: tuple[tuple[int, int], ...] = ()
-        # The network is run only for a judge that takes more than lexical figures and closeness.
+        # The network takes most of a call's time, so it is run only for a judge that takes more
+        # than lexical figures and closeness.
         if not set(judge.names) <= judge_inputs.keys() | FIGURES:
-            outputs = [self.reader.read(one) for _, _, one in read]
+            outputs = [self.reader.read(part) for _, _, part in read]
             judge_inputs |= inputs(call.task, lowest(outputs))
             if call.task == "support":
                 explained["contradicted"] = round(sigmoid(judge_inputs["contradicted"]), 4)
@@ -188,7 +195,7 @@ class Engine:
     def _unsupported_in_parts(
         self,
         claim: str,
-        read: Sequence[tuple[int, int, Pair]],
+        read: Sequence[tuple[int, int, NetworkInput]],
         outputs: Sequence[NetworkOutput],
     ) -> tuple[tuple[int, int], ...]:
         """Start and end in the claim of what is not supported, from the parts that were read."""
@@ -266,7 +273,7 @@ def _evidence(
 
 
 @lru_cache(maxsize=1)
-def _shared(folder: Path, _seen: tuple[tuple[int, int], ...]) -> Engine:
+def _shared(folder: Path, _versions: tuple[tuple[int, int], ...]) -> Engine:
     return Engine.load(folder)
 
 

@@ -186,13 +186,14 @@ def _ngrams(
             )
         return code
 
-    mine, places = np.unique(codes(order, np.arange(len(order) - size + 1)), return_inverse=True)
-    theirs = codes(passage_index.keys, starts)
+    of_text = codes(order, np.arange(len(order) - size + 1))
+    text_codes, places = np.unique(of_text, return_inverse=True)
+    passage_codes = codes(passage_index.keys, starts)
     # The few are looked up for the many, and not the other way round: passages may hold millions of
     # words.
-    at = np.minimum(np.searchsorted(mine, theirs), len(mine) - 1)
-    present = np.zeros(len(mine), np.bool_)
-    present[at[mine[at] == theirs]] = True
+    at = np.minimum(np.searchsorted(text_codes, passage_codes), len(text_codes) - 1)
+    present = np.zeros(len(text_codes), np.bool_)
+    present[at[text_codes[at] == passage_codes]] = True
     return int(present[places].sum()) / len(places)
 
 
@@ -362,17 +363,15 @@ def answer(question: str, passage_index: PassageIndex, rarity: Rarity) -> TextFi
     offered = _offers(response)
     words = response.lower().replace(",", " ").replace(".", " ").split()[:64]
     yes = float(bool(words) and words[0] in _YES)
-    own = (
-        len(passage_index.keys)
-        - len(passage_index.places)
-        - int(np.isin(passage_index.keys, query.keys).sum())
-    )
+    # The keys hold a 0 for each unit, which is no word.
+    word_count = len(passage_index.keys) - len(passage_index.places)
+    own_words = word_count - int(np.isin(passage_index.keys, query.keys).sum())
     figures = {
         "coverage": overlap.share(overlap.present),
         "coverage_best": float(overlap.scores.max()) if len(overlap.scores) else 0.0,
         "bigrams": _ngrams(query.order, passage_index, 2, np.isin(passage_index.keys, query.order)),
         "response_words": math.log1p(len(words)),
-        "own_words": math.log1p(max(own, 0)),
+        "own_words": math.log1p(max(own_words, 0)),
         "question_words": math.log1p(len(query.order)),
         "yes": yes,
         "yes_fits": asked["asks_yes_no"] * yes,

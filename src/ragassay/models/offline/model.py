@@ -170,9 +170,8 @@ class OfflineModel:
             if self._engine is None:
                 from ragassay.models.offline.engine import Engine
 
-                self._engine = Engine.shared(
-                    self._folder
-                )  # a second run in this process does not read it again
+                # A second run in this process does not read the weights again.
+                self._engine = Engine.shared(self._folder)
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(
                     self._threads, thread_name_prefix="ragassay-offline"
@@ -182,9 +181,8 @@ class OfflineModel:
     def _answer(self, call: MatchCall) -> MatchReply:
         assert self._engine is not None
         reply = self._engine.answer(call)
-        if (
-            time.monotonic() - self._trimmed > TRIM_SECONDS
-        ):  # by whichever thread is first; a second one does no harm
+        # By whichever thread is first; a second one does no harm.
+        if time.monotonic() - self._trimmed > TRIM_SECONDS:
             self._trimmed = time.monotonic()
             _trim()
         return reply
@@ -196,7 +194,8 @@ def _trim() -> None:
     The network's buffers are of another size for each text; glibc keeps the freed gaps between them
     for each thread, which comes to hundreds of megabytes in a run. Takes milliseconds.
     """
-    if (trim := _malloc_trim()) is not None:
+    trim = _malloc_trim()
+    if trim is not None:
         trim(0)
 
 
@@ -205,10 +204,10 @@ def _malloc_trim() -> Callable[[int], object] | None:
     import ctypes  # loaded by numpy in any case, but not before the first call
 
     try:
-        found: Callable[[int], object] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        trim: Callable[[int], object] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
     except (OSError, TypeError):  # a system without one C library for all
         return None
-    return found
+    return trim
 
 
 def _checked(card: dict[str, Any]) -> dict[str, Any]:
@@ -221,15 +220,15 @@ def _checked(card: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"cuts are probabilities, not {cuts}")
     agreement: dict[str, dict[str, Any]] = {
         str(task): {
-            "balanced_accuracy": float(one["balanced_accuracy"]),
-            "interval": tuple(map(float, one["interval"])),
-            "unigrams": float(one["unigrams"]),
-            "labels": int(one["labels"]),
-            "sets": int(one["sets"]),
-            "kind": str(one["kind"]),
+            "balanced_accuracy": float(measured["balanced_accuracy"]),
+            "interval": tuple(map(float, measured["interval"])),
+            "unigrams": float(measured["unigrams"]),
+            "labels": int(measured["labels"]),
+            "sets": int(measured["sets"]),
+            "kind": str(measured["kind"]),
         }
-        for task, one in card["agreement"].items()
+        for task, measured in card["agreement"].items()
     }
-    if any(len(one["interval"]) != 2 for one in agreement.values()):
+    if any(len(measured["interval"]) != 2 for measured in agreement.values()):
         raise ValueError("an interval has two ends")
     return {"files": files, "cuts": cuts, "agreement": agreement}

@@ -70,10 +70,10 @@ class Network:
         embedded = self._words.of(ids) + self._positions[: len(ids)]
         if types is not None:
             embedded = embedded + types
-        found: list[Vectors] = self._session.run(
+        outputs: list[Vectors] = self._session.run(
             None, {"embedded": embedded[None], "keep": np.arange(keep)}
         )
-        return found
+        return outputs
 
     def states(self, ids: Sequence[int], keep: int, types: Vectors | None = None) -> Vectors:
         """The last hidden states [keep, 384] of the first `keep` tokens."""

@@ -8,13 +8,13 @@ import numpy as np
 
 from ragassay.models.offline.cache import SharedCache
 from ragassay.models.offline.network import Arrays, Network, Vectors
-from ragassay.models.offline.windows import Pair
+from ragassay.models.offline.windows import NetworkInput
 
-_KEPT_PAIRS = 4096
+_CACHED_INPUTS = 4096
 
 
 class NetworkOutput(NamedTuple):
-    """Log-odds that the network gives for one pair.
+    """Log-odds that the network gives for one text and its window.
 
     support [3]: logits of supported, contradicted, not mentioned. relevance, answer: log-odds of
     a yes.
@@ -29,7 +29,7 @@ class NetworkOutput(NamedTuple):
 
 
 class Reader:
-    """The network's outputs for pairs. Safe across threads; a pair that was read lately is not read
+    """The network's outputs. Safe across threads; an input that was read lately is not read
     again.
     """
 
@@ -40,16 +40,16 @@ class Reader:
             name: (arrays[f"{name}.weight"].T, arrays[f"{name}.bias"])
             for name in ("support", "relevance", "answer", "span")
         }
-        self._pairs = SharedCache(self._read, _KEPT_PAIRS)
+        self._outputs = SharedCache(self._read, _CACHED_INPUTS)
 
-    def read(self, pair: Pair) -> NetworkOutput:
-        """The output for a pair: the same bits whatever is read before or beside it."""
-        return self._pairs.of(pair)
+    def read(self, network_input: NetworkInput) -> NetworkOutput:
+        """The output for an input: the same bits whatever is read before or beside it."""
+        return self._outputs.of(network_input)
 
-    def _read(self, pair: Pair) -> NetworkOutput:
-        first = pair.text + 2
-        types = self._types[(np.arange(len(pair.ids)) >= first).astype(np.int64)]
-        states = self._network.states(pair.ids, 1 + pair.text, types)
+    def _read(self, network_input: NetworkInput) -> NetworkOutput:
+        first = network_input.text + 2
+        types = self._types[(np.arange(len(network_input.ids)) >= first).astype(np.int64)]
+        states = self._network.states(network_input.ids, 1 + network_input.text, types)
 
         def head(name: str, of: Vectors) -> Vectors:
             weight, bias = self._heads[name]

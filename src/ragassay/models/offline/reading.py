@@ -141,7 +141,7 @@ def named_tokens(text: str) -> tuple[Token, ...]:
     """As `tokens`, with the bit NAME on words with a capital that do not open a sentence, or with
     two capitals.
     """
-    found = []
+    named: list[Token] = []
     opens = True
     last = 0
     for match in _TOKEN.finditer(text):
@@ -149,11 +149,11 @@ def named_tokens(text: str) -> tuple[Token, ...]:
         opens = opens or any(mark in text[last : match.start()] for mark in ".!?\n:")
         token = _token(word.lower())
         capital = word[0].isupper() and (not opens or (len(word) > 1 and word[1].isupper()))
-        found.append(
-            Token(token.key, token.kind | NAME) if capital and token.kind & CONTENT else token
-        )
+        if capital and token.kind & CONTENT:
+            token = Token(token.key, token.kind | NAME)
+        named.append(token)
         opens, last = False, match.end()
-    return tuple(found)
+    return tuple(named)
 
 
 def units(text: str) -> Iterator[tuple[int, int]]:

@@ -73,7 +73,7 @@ def _fitting(claim: str, start: int, end: int, size: Callable[[str], int]) -> li
     return [*_fitting(claim, start, middle, size), *_fitting(claim, middle, end, size)]
 
 
-class Pair(NamedTuple):
+class NetworkInput(NamedTuple):
     """A text and a window as the model reads them: [CLS] text [SEP] window [SEP].
 
     ids: all tokens. text: how many of them are the text's; they stand at 1 ... text.
@@ -83,26 +83,26 @@ class Pair(NamedTuple):
     text: int
 
 
-def pair(
+def network_input(
     text: str, passage_index: PassageIndex, rarity: Rarity, tokenizer: WordPiece
-) -> Pair | None:
+) -> NetworkInput | None:
     """The text beside its window; None when there is nothing to read on a side."""
-    mine = tokenizer.ids(text, LONGEST_TEXT)
-    room = min(ROOM, LONGEST - 3 - len(mine))
+    text_ids = tokenizer.ids(text, LONGEST_TEXT)
+    room = min(ROOM, LONGEST - 3 - len(text_ids))
     read: dict[int, tuple[int, ...]] = {}
 
     def size(unit: int) -> int:
         read[unit] = tokenizer.ids(passage_index.text(unit), LONGEST)
         return len(read[unit])
 
-    chosen = choose(text, passage_index, rarity, room, size) if mine else []
+    chosen = choose(text, passage_index, rarity, room, size) if text_ids else []
     window: list[int] = []
     for unit in chosen:
         window += read[unit]
     if not window:
         return None
-    tokens = (tokenizer.start, *mine, tokenizer.end, *window[:room], tokenizer.end)
-    return Pair(tokens, len(mine))
+    tokens = (tokenizer.start, *text_ids, tokenizer.end, *window[:room], tokenizer.end)
+    return NetworkInput(tokens, len(text_ids))
 
 
 def scores(text: str, passage_index: PassageIndex, rarity: Rarity) -> NDArray[np.float64]:
@@ -141,14 +141,14 @@ def choose(
     odds = scores(text, passage_index, rarity)
     chosen: list[int] = []
     left = room
-    # Few units are as short as one token, so no more than `room` are asked for their size in vain;
-    # of those that hold nothing to read there may be any number.
-    asked = 0
+    # Each size costs a run of the tokenizer, so that the search ends after twice as many units
+    # as could fit at one token each. Units without a token do not count: there may be any number.
+    measured = 0
     for unit in np.lexsort((np.arange(len(odds)), -odds)):
-        if left <= 0 or asked == 2 * room:
+        if left <= 0 or measured == 2 * room:
             break
         tokens_in = size(int(unit))
-        asked += tokens_in > 0
+        measured += tokens_in > 0
         if 0 < tokens_in <= left:
             chosen.append(int(unit))
             left -= tokens_in

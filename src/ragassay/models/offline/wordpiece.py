@@ -14,7 +14,7 @@ from functools import lru_cache
 PAD, UNKNOWN, START, END = "[PAD]", "[UNK]", "[CLS]", "[SEP]"
 _LONGEST_WORD = 100
 _CACHE_WORDS = 50_000
-_KEPT_TEXTS, _LONGEST_KEPT = 2048, 512
+_CACHED_TEXTS, _LONGEST_CACHED = 2048, 512
 # One token before word pieces: a run of word characters, or one character that stands alone.
 _PLAIN = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 _CJK = (
@@ -88,7 +88,7 @@ class WordPiece:
         self._unknown, self.start, self.end = (self._ids[name] for name in (UNKNOWN, START, END))
         self._words: dict[str, tuple[int, ...]] = {}
         # The sentences of a row's passages are read again for every claim.
-        self._kept = lru_cache(maxsize=_KEPT_TEXTS)(self._read)
+        self._read_cached = lru_cache(maxsize=_CACHED_TEXTS)(self._read)
 
     def encode(self, text: str, limit: int) -> list[int]:
         """[CLS] ids [SEP], at most `limit` ids. Unpaired surrogates count as nothing."""
@@ -96,15 +96,17 @@ class WordPiece:
 
     def ids(self, text: str, limit: int) -> tuple[int, ...]:
         """The first `limit` ids of a text, without marks."""
-        return (self._kept if len(text) <= _LONGEST_KEPT else self._read)(text, limit)
+        if len(text) <= _LONGEST_CACHED:
+            return self._read_cached(text, limit)
+        return self._read(text, limit)
 
     def _read(self, text: str, limit: int) -> tuple[int, ...]:
-        found: list[int] = []
+        ids: list[int] = []
         for word in self.split(text):
-            found += self.pieces(word)
-            if len(found) >= limit:
+            ids += self.pieces(word)
+            if len(ids) >= limit:
                 break
-        return tuple(found[:limit])
+        return tuple(ids[:limit])
 
     def split(self, text: str) -> list[str]:
         """Lower-cased words and single punctuation marks."""
@@ -131,33 +133,33 @@ class WordPiece:
             characters.append(plain)
             origin += [at] * len(plain)
         # Only the case of a few letters depends on their neighbours, and no length does.
-        flat, at = "".join(characters), 0
-        found: list[tuple[int, int]] = []
+        flat = "".join(characters)
+        at = 0
+        places: list[tuple[int, int]] = []
         for word in self.split(text):
             while at < len(flat) and flat[at].isspace():
                 at += 1
             end = min(at + len(word), len(origin))
-            found += (
-                [(origin[at], origin[end - 1] + 1)] * len(self.pieces(word)) if at < end else []
-            )
+            if at < end:
+                places += [(origin[at], origin[end - 1] + 1)] * len(self.pieces(word))
             at = end
-            if len(found) >= limit:
+            if len(places) >= limit:
                 break
-        return found[:limit]
+        return places[:limit]
 
     def pieces(self, word: str) -> tuple[int, ...]:
         """Ids of one word: the longest known pieces from the left, or [UNK] when they do not cover
         it.
         """
-        known = self._words.get(word)
-        if known is None:
-            known = self._cut(word)
+        ids = self._words.get(word)
+        if ids is None:
+            ids = self._cut(word)
             if len(word) > _LONGEST_WORD:
-                return known
+                return ids
             if len(self._words) >= _CACHE_WORDS:
                 self._words.clear()
-            self._words[word] = known
-        return known
+            self._words[word] = ids
+        return ids
 
     def _cut(self, word: str) -> tuple[int, ...]:
         if len(word) > _LONGEST_WORD:
