@@ -137,7 +137,8 @@ def errors_in_words(judge: JudgeFigures, who: str = "It ") -> str:
 
 
 def main_figure(judge: JudgeFigures) -> Figure | None:
-    """The figure that is said first: kappa, else the first that is defined."""
+    """The figure of the headline: kappa, else the first that is defined."""
+    # Accuracy would come out high wherever people pass most rows, whatever the judge does.
     kappa = judge.figure("kappa")
     if kappa is not None and kappa.value is not None:
         return kappa
@@ -184,7 +185,7 @@ def figure_words(figure: Figure | None) -> str:
 
 
 def set_up_lines(b: JudgeBenchmark) -> list[tuple[str, str]]:
-    """(what, in words) of everything that the figures depend on."""
+    """(name, value in words) of everything that the figures depend on."""
     s = b.set_up
     file = b.source.replace("\\", "/").rsplit("/", 1)[-1]
     labelled = f"{b.labelled:,} of {say.count(b.rows, 'row')} labelled"
@@ -222,10 +223,10 @@ def _cut_words(b: JudgeBenchmark) -> str:
         return "the metric's own verdict"
     words = []
     for judge in b.judges:
-        own = "by its own verdict"
+        how = "by its own verdict"
         if judge.judge_cut is not None:
-            own = f"from {judge.judge_cut:g} on"
-        words.append(f"{judge.judge} {own}")
+            how = f"from {judge.judge_cut:g} on"
+        words.append(f"{judge.judge} {how}")
     return "each at its own cut: " + ", ".join(words)
 
 
@@ -526,19 +527,19 @@ def _disagreements(page: Page, b: JudgeBenchmark, judge: JudgeFigures, of: str) 
         page.line(f"{row.id}{where}: {error_words(row, b)}", "bold", indent=2)
         figures = f"label {row.label:g}, score {row.score:.3g}, cost {row.cost:.3g}"
         page.line(figures, "dim", indent=4)
-        for what, text in texts_of(row):
-            page.line(f"{what}: {one_line(text, 300)}", indent=4)
+        for name, text in texts_of(row):
+            page.line(f"{name}: {one_line(text, 300)}", indent=4)
     more = len(judge.disagreements) - DISAGREEMENTS
     if more > 0:
         page.note(f"and {more} more: see --html FILE or --json")
 
 
 def texts_of(disagreement: Disagreement) -> list[tuple[str, str]]:
-    """(what it is, the text) of what is known of the row."""
+    """(name, text) of each text that is known of the row."""
     texts = (
         ("question", disagreement.question),
         ("response", disagreement.response),
         ("people", disagreement.human_rationale),
         ("judge", disagreement.judge_rationale),
     )
-    return [(what, text) for what, text in texts if text]
+    return [(name, text) for name, text in texts if text]

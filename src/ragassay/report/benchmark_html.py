@@ -306,30 +306,30 @@ def _runs(points: Sequence[CutPoint], name: str) -> list[list[tuple[float, float
 
 
 def _reliability(judge: JudgeFigures) -> _Reliability | None:
-    bins = [each for each in judge.reliability if each.n]
+    bins = [one_bin for one_bin in judge.reliability if one_bin.n]
     if not bins:
         return None
-    most = max(each.n for each in bins)
-    dots = tuple(_dot(each, most) for each in bins)
+    most = max(one_bin.n for one_bin in bins)
+    dots = tuple(_dot(one_bin, most) for one_bin in bins)
     return _Reliability(_reliability_words(bins), dots)
 
 
-def _dot(each: ReliabilityBin, most: int) -> _Dot:
+def _dot(one_bin: ReliabilityBin, most: int) -> _Dot:
     """The dot of a bin; its area rises with the number of rows. most: rows of the largest bin."""
     low = None
     high = None
-    if each.interval:
-        low = _share_y(each.interval.low)
-        high = _share_y(each.interval.high)
-    passed = say.percent(each.observed)
-    rows = say.count(each.n, "row")
+    if one_bin.interval:
+        low = _share_y(one_bin.interval.low)
+        high = _share_y(one_bin.interval.high)
+    passed = say.percent(one_bin.observed)
+    rows = say.count(one_bin.n, "row")
     return _Dot(
-        round(_LEFT + _WIDTH * each.mean_score, 2),
-        _share_y(each.observed),
+        round(_LEFT + _WIDTH * one_bin.mean_score, 2),
+        _share_y(one_bin.observed),
         low,
         high,
-        round(2.5 + 4.5 * (each.n / most) ** 0.5, 2),
-        f"mean score {each.mean_score:.2f}: people pass {passed} of {rows}",
+        round(2.5 + 4.5 * (one_bin.n / most) ** 0.5, 2),
+        f"mean score {one_bin.mean_score:.2f}: people pass {passed} of {rows}",
     )
 
 
@@ -350,5 +350,5 @@ def _reliability_words(bins: Sequence[ReliabilityBin]) -> str:
     )
 
 
-def _weighted_gap(each: ReliabilityBin) -> float:
-    return each.n * abs(each.mean_score - each.observed)
+def _weighted_gap(one_bin: ReliabilityBin) -> float:
+    return one_bin.n * abs(one_bin.mean_score - one_bin.observed)

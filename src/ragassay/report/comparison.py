@@ -207,6 +207,7 @@ def _metric_comparisons(
 ) -> tuple[MetricComparison, ...]:
     results = [pairing.result() for pairing in pairings]
     p_values = [result.p for result in results if result.p is not None]
+    # Of twenty metrics without a difference, one has an uncorrected p below 0.05.
     corrected = iter(holm(p_values))
     comparisons = []
     for pairing, result in zip(pairings, results, strict=True):
@@ -233,6 +234,7 @@ def _most_changed(pairings: list[_Pairing], manifest: Manifest) -> tuple[Changed
     changed: list[ChangedRow] = []
     for pairing in pairings:
         if not pairing.unit:
+            # The largest of each metric first, so that no list of all changes is held.
             changes = _changes(pairing.metric, pairing.pairs, manifest)
             changed += heapq.nlargest(CHANGED_SHOWN, changes, key=_by_change)
     return tuple(heapq.nlargest(CHANGED_SHOWN, changed, key=_by_change))
@@ -267,20 +269,21 @@ def _equivalence(pairs: list[tuple[ScoreLine, ScoreLine]], margin: float) -> Equ
 
 
 def _values(pairs: list[tuple[ScoreLine, ScoreLine]]) -> Iterator[tuple[float, float, str | None]]:
-    for one, other in pairs:
-        if one.value is not None and other.value is not None:
-            yield one.value, other.value, one.cluster
+    for before, after in pairs:
+        if before.value is not None and after.value is not None:
+            yield before.value, after.value, before.cluster
 
 
 def _changes(
     metric: str, pairs: list[tuple[ScoreLine, ScoreLine]], manifest: Manifest
 ) -> Iterator[ChangedRow]:
-    for one, other in pairs:
-        if one.value is not None and other.value is not None and one.value != other.value:
-            word = change_word(other.value - one.value, metric, manifest)
-            yield ChangedRow(
-                one.row_id, metric, one.value, other.value, one.verdict, other.verdict, word
-            )
+    for before, after in pairs:
+        if before.value is None or after.value is None or before.value == after.value:
+            continue
+        word = change_word(after.value - before.value, metric, manifest)
+        yield ChangedRow(
+            before.row_id, metric, before.value, after.value, before.verdict, after.verdict, word
+        )
 
 
 def _by_change(row: ChangedRow) -> tuple[float, bool, str, str]:
@@ -300,10 +303,11 @@ def _warnings(a: Manifest, b: Manifest, only_a: int, only_b: int) -> Iterator[st
     if a.judge.uri != b.judge.uri:
         yield f"different judges: {a.judge.uri} and {b.judge.uri}"
     yield from _differ("rubric", a.judge.rubrics, b.judge.rubrics)
+    # Another judge or another rubric always has another fingerprint, and is named already.
     if a.judge.uri == b.judge.uri and not list(_differ("", a.judge.rubrics, b.judge.rubrics)):
         yield from _differ("judge fingerprint", a.judge.fingerprints, b.judge.fingerprints)
-    for run, mine, other in (("A", a, b), ("B", b, a)):
-        alone = [metric for metric in mine.metrics if metric not in other.metrics]
+    for run, this, other in (("A", a, b), ("B", b, a)):
+        alone = [metric for metric in this.metrics if metric not in other.metrics]
         if alone:
             yield f"only in run {run}: {', '.join(alone)}"
     if only_a or only_b:

@@ -58,7 +58,8 @@ class FinalSteps:
                 _stored_path(stored, "html"),
                 _stored_path(stored, "junit"),
             )
-        except (TypeError, ValueError):  # a program may keep something of its own under that name
+        except (TypeError, ValueError):
+            # A program may have stored a value of its own under that name.
             return FinalSteps()
 
     def to_manifest(self) -> dict[str, object]:

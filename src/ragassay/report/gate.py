@@ -125,7 +125,8 @@ def parse_gate(text: str, metrics: Iterable[str] = ()) -> Gate:
     names = tuple(metrics)
     kind, name = _figure_and_metric(match["left"].strip(), names)
     if names and name not in names:
-        # A name without parameters means the only metric of that name.
+        # A name without parameters means the only metric of that name: two of them, such as a
+        # recall at 5 and one at 10, cannot be told apart by it.
         same = [metric for metric in names if metric.partition("(")[0] == name]
         if len(same) != 1:
             hint = nearest(name, names) or " Metrics: " + ", ".join(names) + "."
@@ -176,25 +177,27 @@ def check_gates(
     and u undecided rows then lies between x d / (d + u) and (x d + u) / (d + u).
     """
     metrics = {m.metric: m for m in summary.metrics}
+    # Read again against this run's metrics: a gate parsed before the run may not know them.
     texts = [gate.text if isinstance(gate, Gate) else gate for gate in gates]
     outcomes = tuple(
-        _noted(_check(parse_gate(text, metrics), metrics), summary.manifest) for text in texts
+        _with_note(_check(parse_gate(text, metrics), metrics), summary.manifest) for text in texts
     )
     incomplete = [outcome.message for outcome in outcomes if outcome.passed is None]
     if summary.pending:
         incomplete.append(f"{summary.pending:,} of {summary.rows:,} rows are not evaluated yet")
     if min_coverage is not None:
-        incomplete += _uncovered(summary, min_coverage)
+        incomplete += _below_floor(summary, min_coverage)
         gated = dict.fromkeys(outcome.gate.metric for outcome in outcomes)
-        incomplete += _lacking((metrics[name] for name in gated), min_coverage)
+        incomplete += _lacking_fields((metrics[name] for name in gated), min_coverage)
     failed = any(outcome.passed is False for outcome in outcomes)
     exit_code = 3 if incomplete else 0
+    # A gate that failed stays failed, whatever is still to be judged.
     if failed:
         exit_code = 1
     return GateResult(outcomes, tuple(incomplete), exit_code)
 
 
-def _noted(outcome: GateOutcome, manifest: Manifest) -> GateOutcome:
+def _with_note(outcome: GateOutcome, manifest: Manifest) -> GateOutcome:
     """The outcome with a warning where the gate asks for values at the bad end of its metric."""
     gate = outcome.gate
     if "pass_rate" in gate.figure or not gate.op.startswith(">"):
@@ -204,15 +207,13 @@ def _noted(outcome: GateOutcome, manifest: Manifest) -> GateOutcome:
         return outcome
     note = (
         f"{gate.metric} is better when lower, and this gate asks for high values;"
-        f" {_TURNED[gate.op]} was probably meant"
+        f" {_OPPOSITE[gate.op]} was probably meant"
     )
     return replace(outcome, note=note, message=f"{outcome.message}; note: {note}")
 
 
 _RESULT_WORDS = {True: "met", False: "not met", None: "undecided"}
-
-
-_TURNED = {">=": "<=", ">": "<"}
+_OPPOSITE = {">=": "<=", ">": "<"}
 
 
 def _check(gate: Gate, metrics: dict[str, MetricSummary]) -> GateOutcome:
@@ -254,7 +255,7 @@ def _bound(value: float, decided: int, undecided: int, share: int) -> float:
     return (passed + share * undecided) / (decided + undecided)
 
 
-def _lacking(gated: Iterable[MetricSummary], floor: float) -> list[str]:
+def _lacking_fields(gated: Iterable[MetricSummary], floor: float) -> list[str]:
     """Gated metrics that too many rows lack the fields for: one row of ten must not meet a gate for
     all ten.
     """
@@ -271,17 +272,17 @@ def _lacking(gated: Iterable[MetricSummary], floor: float) -> list[str]:
     return messages
 
 
-def _uncovered(summary: Summary, floor: float) -> list[str]:
-    out = []
+def _below_floor(summary: Summary, floor: float) -> list[str]:
+    messages = []
     if summary.rows and summary.scored / summary.rows < floor:
-        out.append(
+        messages.append(
             f"{summary.scored:,} of {summary.rows:,} rows are scored, below the floor of"
             f" {percent(floor)}"
         )
     for m in summary.metrics:
         if m.coverage is not None and m.coverage < floor:
-            out.append(
+            messages.append(
                 f"{m.metric}: {m.judged:,} of {m.asked:,} judged, below the floor of"
                 f" {percent(floor)}"
             )
-    return out
+    return messages

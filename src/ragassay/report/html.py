@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _LONGEST = 20_000  # characters shown of one text; the store has the rest
 BINS = 10  # of the distribution of a metric
 _SIGNS = {"supported": "✓", "admits not knowing": "✓", "not supported": "✗", "not judged": "?"}
+# The class of each sign in the style sheet: supported, not supported, unknown, other.
 _KINDS = {"✓": "s", "✗": "n", "?": "u", "–": "o"}
 
 
@@ -280,7 +281,7 @@ def _row(row: RowResult, number: int, manifest: Manifest) -> _RowView:
     for i, part in enumerate(claims, 1):
         weight = say.weight(weights.get(say.claim_place(part)))
         view.claims.append(_claim(part, i, sample, evidence, weight))
-    # Claims come first, so that their places have the low numbers.
+    # Claims come first, so that the evidence of claims has the low numbers.
     chunks = _chunk_parts(row)
     for _, part in chunks:
         _add_evidence(part, sample, evidence)
@@ -430,10 +431,10 @@ def _response(
         notes = []
         for n in piece.ends:
             notes.append((f"{anchor}c{n}", f"{claims[n - 1].sign}{n}"))
-        yield _Piece(piece.text, _gravest(kinds), (), tuple(notes))
+        yield _Piece(piece.text, _worst_kind(kinds), (), tuple(notes))
 
 
-def _gravest(kinds: set[str]) -> str:
+def _worst_kind(kinds: set[str]) -> str:
     """How a piece is marked that several claims share: by the worst of them."""
     for kind in ("n", "u", "s", "o"):
         if kind in kinds:
@@ -457,6 +458,7 @@ def _context(
         rationales=tuple(dict.fromkeys(rationales)),
         pieces=tuple(pieces),
         cut=max(0, len(context.text) - _LONGEST),
+        # Such a text gets a scroll bar, which the keyboard has to reach.
         long=len(context.text) > 1500,
     )
 

@@ -112,6 +112,7 @@ def _kind(status: Status, verdict: Verdict | None) -> int:
         return _SKIPPED  # a figure without a pass mark is no test that could pass
     if verdict is Verdict.FAIL:
         return _FAILURE
+    # A build must not be green because its judge was down.
     if verdict is Verdict.UNDECIDED or status is not Status.JUDGED:
         return _ERROR
     return _PASSED
@@ -167,4 +168,5 @@ def _attribute(text: str) -> str:
 
 
 def _body(text: str) -> str:
+    # CI servers show the beginning; a row's whole text would make files of many megabytes.
     return escape(xml(text[:4000]))

@@ -39,7 +39,7 @@ _COLUMNS = (
     "finer",
     "better",
 )
-_GROUP = 5000  # rows of a Parquet row group, and of what is in memory at once
+_GROUP = 5000  # records of a Parquet row group: so many are in memory at once
 
 
 def export(store: Store, run_id: str, format: str, target: str | Path | TextIO) -> int:
@@ -207,14 +207,15 @@ def _parquet(store: Store, run_id: str, target: str | Path | TextIO) -> int:
         "flags": pa.list_(pa.string()),
         "finer": pa.list_(pa.string()),
     }
+    # Given and not inferred: the first rows may have no value that a type could be read from.
     schema = pa.schema([(name, types.get(name, pa.string())) for name in _COLUMNS])
     n = 0
     stream = records(store, run_id)
     try:
         with parquet.ParquetWriter(str(target), schema) as writer:
-            while batch := list(islice(stream, _GROUP)):
-                writer.write_table(pa.Table.from_pylist(batch, schema=schema))
-                n += len(batch)
+            while group := list(islice(stream, _GROUP)):
+                writer.write_table(pa.Table.from_pylist(group, schema=schema))
+                n += len(group)
     except OSError as error:
         raise _unwritable(target, error) from error
     return n
@@ -259,10 +260,10 @@ def scores_table(store: Store, run_id: str) -> pa.Table:
     )
     manifest = store.run(run_id).manifest
     lines = _score_records(store, run_id, manifest)
-    batches = []
-    while batch := list(islice(lines, _GROUP)):
-        batches.append(pa.RecordBatch.from_pylist(batch, schema=schema))
-    return pa.Table.from_batches(batches, schema=schema)
+    record_batches = []
+    while group := list(islice(lines, _GROUP)):
+        record_batches.append(pa.RecordBatch.from_pylist(group, schema=schema))
+    return pa.Table.from_batches(record_batches, schema=schema)
 
 
 def _score_records(store: Store, run_id: str, manifest: Manifest) -> Iterator[dict[str, object]]:

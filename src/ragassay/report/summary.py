@@ -188,6 +188,7 @@ class _Rows:
         # Root cause -> finer cause -> rows that may have it, and rows that can have no other.
         self._finer: dict[str, Counter[str]] = {}
         self._alone: dict[str, Counter[str]] = {}
+        # Figure -> its sum, and how many rows state it: a mean is over these rows alone.
         self._sums: dict[str, float] = {}
         self._stated: Counter[str] = Counter()
 
@@ -226,9 +227,9 @@ class _Rows:
         examples = self._examples.setdefault(name, [])
         if len(examples) < EXAMPLES:
             examples.append(line.id)
-        self.add_finer(line.cause, line.finer)
+        self._add_finer(line.cause, line.finer)
 
-    def add_finer(self, cause: str, finer: tuple[str, ...]) -> None:
+    def _add_finer(self, cause: str, finer: tuple[str, ...]) -> None:
         """Count what lies behind a failed row's root cause."""
         self._finer.setdefault(cause, Counter()).update(finer)
         alone = self._alone.setdefault(cause, Counter())
@@ -271,6 +272,7 @@ class _Rows:
 
     def usage(self) -> AppTotals:
         """What the application spent; what no row states is absent, and not 0."""
+        # A mean and no sum: rows are answered side by side, so a sum of seconds says nothing.
         latency = self._sums.get("latency")
         if latency is not None:
             latency /= self._stated["latency"]
@@ -392,12 +394,12 @@ class _Metric:
 
 
 class _ComparedSlice(NamedTuple):
-    """A slice value against the other values of its slice, with a raw p. kinds: how many values
-    the slice has.
+    """A slice value against the other values of its slice, with a raw p. value_count: how many
+    values the slice has.
     """
 
     summary: SliceSummary
-    kinds: int
+    value_count: int
 
 
 class _Slices:
@@ -406,7 +408,7 @@ class _Slices:
     def __init__(self) -> None:
         self.too_many: set[str] = set()
         # Slice -> value of the slice -> values and passes of the metric there.
-        self._kinds: dict[str, dict[str, tuple[MeanAccumulator, MeanAccumulator]]] = {}
+        self._values: dict[str, dict[str, tuple[MeanAccumulator, MeanAccumulator]]] = {}
 
     def add(
         self,
@@ -418,8 +420,8 @@ class _Slices:
         """Count the score of one row on every slice that the row lies in."""
         if value is None:
             return
-        for name, kind in slices.items():
-            accumulators = self._accumulators(name, kind)
+        for name, slice_value in slices.items():
+            accumulators = self._accumulators(name, slice_value)
             if accumulators is None:
                 continue
             values, passes = accumulators
@@ -427,36 +429,47 @@ class _Slices:
             if verdict is Verdict.PASS or verdict is Verdict.FAIL:
                 passes.add(float(verdict is Verdict.PASS), cluster)
 
-    def _accumulators(self, name: str, kind: str) -> tuple[MeanAccumulator, MeanAccumulator] | None:
+    def _accumulators(
+        self, name: str, slice_value: str
+    ) -> tuple[MeanAccumulator, MeanAccumulator] | None:
         """Values and passes of the slice value, None where the slice has too many values. What was
         counted of such a slice is dropped, so that memory stays bounded.
         """
         if name in self.too_many:
             return None
-        kinds = self._kinds.setdefault(name, {})
-        if kind not in kinds:
-            if len(kinds) >= MOST_VALUES:
+        by_value = self._values.setdefault(name, {})
+        if slice_value not in by_value:
+            if len(by_value) >= MOST_VALUES:
                 self.too_many.add(name)
-                del self._kinds[name]
+                del self._values[name]
                 return None
-            kinds[kind] = (MeanAccumulator(), MeanAccumulator())
-        return kinds[kind]
+            by_value[slice_value] = (MeanAccumulator(), MeanAccumulator())
+        return by_value[slice_value]
 
     def compared(self, metric: str, tally: _Metric) -> Iterator[_ComparedSlice]:
         """Each slice value against the other values of its slice."""
-        for name, kinds in self._kinds.items():
-            if len(kinds) < 2:
+        for name, by_value in self._values.items():
+            # One value alone has no other rows to be compared with.
+            if len(by_value) < 2:
                 continue
-            whole = MeanAccumulator.joined(values for values, _ in kinds.values())
-            for kind, (values, passes) in kinds.items():
+            whole = MeanAccumulator.joined(values for values, _ in by_value.values())
+            for slice_value, (values, passes) in by_value.items():
                 values.low = tally.values.low
                 values.high = tally.values.high
                 gap, p = gap_to_rest(values, whole)
                 result = values.result()
                 summary = SliceSummary(
-                    name, kind, metric, result.n, result.mean, result.interval, passes.mean, gap, p
+                    name,
+                    slice_value,
+                    metric,
+                    result.n,
+                    result.mean,
+                    result.interval,
+                    passes.mean,
+                    gap,
+                    p,
                 )
-                yield _ComparedSlice(summary, len(kinds))
+                yield _ComparedSlice(summary, len(by_value))
 
 
 def _most_telling(
@@ -483,10 +496,10 @@ def _most_telling(
     final.sort(key=_within_chance)
     shown: list[SliceSummary] = []
     mirrored: set[tuple[str, str]] = set()
-    for summary, kinds in final:
+    for summary, value_count in final:
         pair = (summary.slice, summary.metric)
         # Of a slice with two values, the one is the other's rest: the same gap with another sign.
-        if kinds == 2 and pair in mirrored:
+        if value_count == 2 and pair in mirrored:
             continue
         mirrored.add(pair)
         shown.append(summary)

@@ -84,7 +84,11 @@ _REPLACED = str.maketrans(
 
 
 class Page:
-    """A console that prints only what its encoding can carry."""
+    """A console that prints only what its encoding can carry.
+
+    A pipe on Windows or a terminal in the C locale has no signs such as "✓": printing one would end
+    the command with a UnicodeEncodeError after the whole run.
+    """
 
     def __init__(self, console: Console) -> None:
         self.console = console

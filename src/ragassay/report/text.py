@@ -39,6 +39,7 @@ def seen(json: str) -> str:
     """JSON in which every character that commands a terminal or hides from the reader is written as
     an escape; the same values for whoever parses it.
     """
+    # Only inside of strings can such characters stand in JSON, so an escape is always allowed.
     return _UNSEEN.sub(_escaped, json)
 
 

@@ -13,8 +13,9 @@ from ragassay.report.wording import lower_is_better
 if TYPE_CHECKING:
     from ragassay.store import ScoreLine, Store
 
-_KINDS = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1}
-_REST = 2
+# What rows are sorted by first.
+_PLACES = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1}
+_LAST = 2
 
 
 def worst_rows(
@@ -34,6 +35,7 @@ def worst_rows(
     if not lower:
         yield from store.rows(run_id, order="worst", limit=limit)
         return
+    # The store sorts by the mean value, which is wrong where low values are the good ones.
     for *_, row_id in heapq.nsmallest(limit, _keys(store, run_id, lower)):
         row = store.row(run_id, row_id)
         if row is not None:
@@ -42,8 +44,8 @@ def worst_rows(
 
 def _keys(store: Store, run_id: str, lower: set[str]) -> Iterator[tuple[int, float, int, str]]:
     for line, scores in store.lines(run_id):
-        kind = _REST if line.verdict is None else _KINDS.get(line.verdict, _REST)
-        yield kind, _mean_goodness(scores, lower), line.index, line.id
+        place = _LAST if line.verdict is None else _PLACES.get(line.verdict, _LAST)
+        yield place, _mean_goodness(scores, lower), line.index, line.id
 
 
 def _mean_goodness(scores: Iterable[ScoreLine], lower: set[str]) -> float:

@@ -37,6 +37,7 @@ class ServerProcess:
         self.url = ""
 
     def __enter__(self) -> ServerProcess:
+        # A test process that is killed closes its end of the pipe, and no server is left behind.
         command = [sys.executable, *self.command, "--until-stdin-closes"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
@@ -123,4 +124,5 @@ def main(arguments: Sequence[str] | None = None, kind: type[LLMServer] = LLMServ
 
 def _end_with_stdin() -> None:
     sys.stdin.read()
+    # Not sys.exit, which in a thread ends the thread alone.
     os._exit(0)

@@ -76,6 +76,7 @@ async def refusal(request: web.Request, kind: str, argument: str) -> web.StreamR
         return _status(kind, argument)
     if kind == "reset":
         return _reset(request)
+    # Longer than any deadline of a test; the client's disconnect cancels it.
     if kind == "silence":
         await asyncio.sleep(3600)
     return None
@@ -120,6 +121,7 @@ def _reset(request: web.Request) -> web.Response:
     transport = request.transport
     assert transport is not None
     connection = transport.get_extra_info("socket")
+    # Lingering for 0 seconds makes the close a reset; without it the client sees a clean end.
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     transport.abort()
     return web.Response(status=500)
@@ -142,6 +144,7 @@ async def deliver(
     if kind not in ("truncated", "huge", "slow"):
         return web.Response(body=data, content_type="application/json")
     response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    # The length is announced, so that the client can tell that the rest is missing.
     if kind == "truncated":
         response.content_length = len(data)
     await response.prepare(request)

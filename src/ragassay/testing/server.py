@@ -151,6 +151,7 @@ class LLMServer:
         """Serve until stopped. announce: print {"port": ..., "url": ...} once it listens."""
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
+        # aiohttp's own limit of 1 MB would refuse the long prompts that tests send.
         app = web.Application(client_max_size=2**30)
         app.router.add_post("/v1/chat/completions", self._chat)
         app.router.add_get("/v1/models", self._models)
@@ -158,6 +159,7 @@ class LLMServer:
         app.router.add_get("/bodies", self._bodies)
         app.router.add_post("/script", self._script)
         self.add_routes(app)
+        # Handlers are cancelled with their client: a silent one would hold up the server's end.
         runner = web.AppRunner(
             app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
         )
@@ -301,6 +303,7 @@ class LLMServer:
         if kind == "no_choices":
             del reply["choices"]
         response = await deliver(request, orjson.dumps(reply), kind, argument)
+        # What cannot be read was not bought: a client that asks again is no double purchase.
         if response.status == 200 and kind not in UNREADABLE:
             self.answered[prompt_digest(body)] += 1
         return response

@@ -58,6 +58,7 @@ def answer_by_words(body: Body) -> dict[str, Any] | str:
     verdicts = (schema.get("properties") or {}).get("verdicts") or {}
     fields: dict[str, Any] = (verdicts.get("items") or {}).get("properties") or {}
     prompt = str(body["messages"][-1].get("content"))
+    # A fence is an item where it stands right behind the line with an id.
     item_starts = {match.end(): match[1] for match in ITEM.finditer(prompt)}
     items: dict[str, str] = {}
     others: list[tuple[str, str]] = []
@@ -70,6 +71,7 @@ def answer_by_words(body: Body) -> dict[str, Any] | str:
     if asks_for_lists or (items and fields.keys() & {"rating", "quotes"}):
         ids = fields["id"]["enum"]
         return {"verdicts": [_verdict(name, items.get(name, ""), others, fields) for name in ids]}
+    # The seed is the prompt's: the same prompt gets the same reply, in whatever order they arrive.
     instance = _instance(schema, schema, "", random.Random(prompt_digest(body)))
     assert isinstance(instance, dict)
     return instance
@@ -102,7 +104,8 @@ def _verdict(
         return entry
     if "rating" not in fields:
         question = _question(others)
-        quotes = [{"text": each} for each in sentences if overlap(question, each) >= 0.3]
+        alike = [sentence for sentence in sentences if overlap(question, sentence) >= 0.3]
+        quotes = [{"text": sentence} for sentence in alike]
         return {"id": name, "quotes": quotes}
     rated = {"id": name, **_Item(text, others, fields, declines).rated()}
     return {field: rated.get(field, False) for field in fields}
@@ -139,6 +142,8 @@ class _Item:
         if "violence" in self.fields:
             return self._harm()
         share = self._share()
+        # Passages hold nearly all words of a claim they support; an answer repeats few words of its
+        # question.
         cuts = (0.3, 0.6, 0.8) if self._passages else (0.15, 0.4, 0.6)
         step = sum(share >= cut for cut in cuts)
         if self.declines and not self._is_guideline:
@@ -195,6 +200,7 @@ class _Item:
             return overlap(self.text, self._compared_with)
         if self._is_guideline:
             share = overlap(self.text, self._response)
+            # "Do not name prices" is kept by a response without these words.
             kept = share < 0.5 if _FORBIDS.match(self.text) else share >= 0.3
             return float(kept)
         return overlap(_question(self.others), self.text)
@@ -259,10 +265,10 @@ def _instance(schema: dict[str, Any], root: dict[str, Any], name: str, dice: ran
             return _instance(schema[alternatives][0], root, name, dice)
     kind = schema.get("type")
     if isinstance(kind, list):
-        kind = next(each for each in kind if each != "null")
+        kind = next(name for name in kind if name != "null")
     if kind == "object":
         properties = (schema.get("properties") or {}).items()
-        return {key: _instance(each, root, key, dice) for key, each in properties}
+        return {key: _instance(value, root, key, dice) for key, value in properties}
     if kind == "array":
         return _array(schema, root, name, dice)
     if kind in ("integer", "number"):
@@ -273,6 +279,7 @@ def _instance(schema: dict[str, Any], root: dict[str, Any], name: str, dice: ran
         return dice.random() < 0.5
     if kind == "null":
         return None
+    # An invented quote would be reported as one that stands nowhere.
     return "" if name in _EVIDENCE_FIELDS else "The text says so in as many words."
 
 
@@ -292,6 +299,6 @@ def _array(
     items = schema.get("items") or {}
     ids = ((items.get("properties") or {}).get("id") or {}).get("enum")
     if ids:
-        return [_instance(items, root, name, dice) | {"id": each} for each in ids]
+        return [_instance(items, root, name, dice) | {"id": item} for item in ids]
     length = max(schema.get("minItems", 0), 1)
     return [_instance(items, root, name, dice) for _ in range(length)]
