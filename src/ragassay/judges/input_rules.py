@@ -43,6 +43,7 @@ def _judgment(
         )
     if rule.rating is None:  # the rubric writes texts, and there is nothing to write
         return Judgment(request.key, fingerprint, rubric.ref, Status.JUDGED, flags=rule.flags)
+    # A rating without a scale to place it on settles nothing; the model is asked.
     if rubric.scale is None:
         return None
     rating = rule.rating

@@ -37,6 +37,7 @@ class RubricRegistry:
     @classmethod
     def default(cls) -> RubricRegistry:
         """The rubrics that come with the package."""
+        # Read once in a process: it is some twenty files of YAML, and the value never changes.
         global _default
         if _default is None:
             registry = cls({})

@@ -91,8 +91,8 @@ class SimilarityJudge:
 
 
 def _empty(request: Request, fingerprint: str) -> Judgment:
-    which = "text" if nothing_seen(request.text("text")) else "other"
-    reason = f"the {'first' if which == 'text' else 'second'} of the two texts is empty"
+    place = "first" if nothing_seen(request.text("text")) else "second"
+    reason = f"the {place} of the two texts is empty"
     return Judgment(request.key, fingerprint, _REF, Status.NOT_APPLICABLE, reason=reason)
 
 

@@ -107,56 +107,57 @@ class CascadeJudge:
         unique = tuple({request.key: request for request in requests}.values())
         rubric = unique[0].rubric
         scale = self.rubrics.get(rubric).scale
-        own = _Own(self.fingerprint(rubric), self.rubric_version(rubric))
+        signature = _Signature(self.fingerprint(rubric), self.rubric_version(rubric))
         open_requests = list(unique)
         # Key of a Request -> what the cheap one said of it that was not enough.
         doubts: dict[str, str] = {}
         if rates(self.cheap, rubric, self.rubrics):
             assert scale is not None
             (answers,) = yield from ask_members((self.cheap,), unique)
-            taken = self._taken(unique, answers, scale, own, doubts)
+            accepted = self._accepted(unique, answers, scale, signature, doubts)
             open_requests = [request for request in unique if request.key in doubts]
             if not open_requests:
-                return tuple(taken)
-            if taken:
-                yield Keep(tuple(taken))
+                return tuple(accepted)
+            # Stored before the expensive judge is asked: a kill meanwhile must not lose them.
+            if accepted:
+                yield Keep(tuple(accepted))
         (answers,) = yield from ask_members((self.expensive,), open_requests)
         return tuple(
-            self._escalated(request, answers.get(request.key), scale, own, doubts)
+            self._escalated(request, answers.get(request.key), scale, signature, doubts)
             for request in open_requests
         )
 
-    def _taken(
+    def _accepted(
         self,
         requests: Sequence[Request],
         answers: Answers,
         scale: Scale,
-        own: _Own,
+        signature: _Signature,
         doubts: dict[str, str],
     ) -> list[Judgment]:
         """The cheap one's verdicts that are sure enough; `doubts` gets the rest."""
-        taken: list[Judgment] = []
+        accepted: list[Judgment] = []
         for request in requests:
             judgment = answers.get(request.key)
-            sure = None if judgment is None else confidence(judgment, scale)
-            if judgment is not None and sure is not None and sure >= self.threshold:
+            certainty = None if judgment is None else confidence(judgment, scale)
+            if judgment is not None and certainty is not None and certainty >= self.threshold:
                 reason = (
-                    f"Judged by {self.cheap.uri}, confidence {sure:.2f} (enough from"
+                    f"Judged by {self.cheap.uri}, confidence {certainty:.2f} (enough from"
                     f" {self.threshold:g})."
                 )
-                taken.append(own.judgment(judgment, reason))
-            elif sure is None:
+                accepted.append(signature.judgment(judgment, reason))
+            elif certainty is None:
                 doubts[request.key] = "without a verdict"
             else:
-                doubts[request.key] = f"too unsure ({sure:.2f})"
-        return taken
+                doubts[request.key] = f"too unsure ({certainty:.2f})"
+        return accepted
 
     def _escalated(
         self,
         request: Request,
         judgment: Judgment | None,
         scale: Scale | None,
-        own: _Own,
+        signature: _Signature,
         doubts: Mapping[str, str],
     ) -> Judgment:
         """The expensive one's verdict as the cascade's."""
@@ -165,14 +166,20 @@ class CascadeJudge:
             before = f"; {self.cheap.uri} was {doubts[request.key]}"
         if judgment is None:
             reason = f"{self.expensive.uri} gave no verdict{before}"
-            judgment = Judgment(request.key, own.fingerprint, own.ref, Status.FAILED, reason=reason)
+            judgment = Judgment(
+                request.key, signature.fingerprint, signature.ref, Status.FAILED, reason=reason
+            )
         if scale is None:
-            return replace(judgment, judge=own.fingerprint, rubric=own.ref, spend=Spend())
-        return own.judgment(judgment, f"Judged by {self.expensive.uri}{before}.", (ESCALATED,))
+            return replace(
+                judgment, judge=signature.fingerprint, rubric=signature.ref, spend=Spend()
+            )
+        return signature.judgment(
+            judgment, f"Judged by {self.expensive.uri}{before}.", (ESCALATED,)
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class _Own:
+class _Signature:
     """What a Judgment of the cascade carries in place of the member's."""
 
     fingerprint: str

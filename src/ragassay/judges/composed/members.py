@@ -38,8 +38,8 @@ Answers = dict[str, Judgment]
 class _Flow:
     """One member's flow for one of its groups.
 
-    member: its place among the members. calls: those it waits for. judgments: those not handed on
-    yet.
+    member: its place among the members. calls: those it waits for. judgments: those not yet passed
+    on.
     """
 
     member: int
@@ -70,6 +70,7 @@ class _Flow:
         except BaseException as error:
             if not is_fault(error):
                 raise
+            # One member's fault is one vote less; the others' answers are paid for and count.
             reason = f"it raised {type(error).__name__}: {shorten(str(error), 200)}"
             self.judgments += self._failed(reason)
             self.ended = True
@@ -153,15 +154,16 @@ def _start_flows(
 
 def _advance(flows: Sequence[_Flow]) -> Generator[Ask, tuple[Reply, ...], None]:
     """Ask what all flows wait for at once, and give each its own replies."""
+    # One Ask for all of them, so that the members' calls are made at the same time.
     calls: list[Call] = []
     for flow in flows:
         calls += flow.calls
     replies = yield Ask(tuple(calls))
     at = 0
     for flow in flows:
-        own = replies[at : at + len(flow.calls)]
-        at += len(own)
-        flow.advance(own)
+        flow_replies = replies[at : at + len(flow.calls)]
+        at += len(flow_replies)
+        flow.advance(flow_replies)
 
 
 def groups_of_first_online(

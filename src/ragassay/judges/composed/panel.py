@@ -102,16 +102,16 @@ class PanelJudge:
         judgments: list[Judgment] = []
         for request in unique:
             votes: list[Vote] = []
-            for member, own in zip(members, answers, strict=True):
-                votes.append((member.uri, own.get(request.key)))
-            judgment = _alone(votes[0]) if scale is None else verdict(votes, scale)
+            for member, answers_of_member in zip(members, answers, strict=True):
+                votes.append((member.uri, answers_of_member.get(request.key)))
+            judgment = _single_vote(votes[0]) if scale is None else verdict(votes, scale)
             judgments.append(
                 replace(judgment, key=request.key, judge=fingerprint, rubric=ref, spend=Spend())
             )
         return tuple(judgments)
 
 
-def _alone(vote: Vote) -> Judgment:
+def _single_vote(vote: Vote) -> Judgment:
     uri, judgment = vote
     if judgment is not None:
         return judgment

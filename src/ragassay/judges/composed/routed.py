@@ -46,12 +46,12 @@ class RoutedJudge:
         """The groups of each judge over the Requests that are its own, in order; the first
         Request's judge comes first.
         """
-        own: dict[int, tuple[Judge, list[Request]]] = {}
+        requests_by_judge: dict[int, tuple[Judge, list[Request]]] = {}
         for request in requests:
             judge = self._of(request.rubric)
-            own.setdefault(id(judge), (judge, []))[1].append(request)
+            requests_by_judge.setdefault(id(judge), (judge, []))[1].append(request)
         groups: list[tuple[Request, ...]] = []
-        for judge, requests_of_judge in own.values():
+        for judge, requests_of_judge in requests_by_judge.values():
             groups += judge.groups(requests_of_judge)
         return groups
 

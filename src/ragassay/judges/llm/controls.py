@@ -180,6 +180,7 @@ def plant(
     if when == "auto" and not any_suspicious([*shared, *asked]):
         return Planted()
     dice = random.Random(digest("control", seed, shared, asked))
+    # The draws are in a fixed order: the same seed must plant the same controls, also in a resume.
     made_up, names = _made_up(dice, [*shared, *asked])
     controls = [Control(made_up, False, dice.randint(0, len(asked)))]
     source = PLANTED[rubric]
@@ -233,7 +234,11 @@ def _plain(dice: random.Random, texts: Sequence[str], asked: Sequence[str]) -> s
     for at in order:
         text = texts[at][:_READ]
         candidates = [text[start:end] for start, end in sentences(text)]
-        usable = [one for one in candidates if _is_plain_statement(one) and one not in asked]
+        usable = [
+            sentence
+            for sentence in candidates
+            if _is_plain_statement(sentence) and sentence not in asked
+        ]
         if usable:
             return dice.choice(usable)
     return ""

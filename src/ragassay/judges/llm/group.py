@@ -117,10 +117,10 @@ class GroupAnswer:
             yield Keep(tuple(too_long))
         if not asked:
             return
-        replies = yield Ask(tuple(one.call for one in asked))
+        replies = yield Ask(tuple(asked_call.call for asked_call in asked))
         settled: list[Judgment] = []
-        for one, reply in zip(asked, replies, strict=True):
-            settled += self._read(one, reply, again)
+        for asked_call, reply in zip(asked, replies, strict=True):
+            settled += self._read(asked_call, reply, again)
         if settled:
             yield Keep(tuple(settled))
 
@@ -132,6 +132,7 @@ class GroupAnswer:
         """The calls of the groups, halved until each prompt fits; an item that does not fit alone
         is settled.
         """
+        # A stack, the first group on top: the calls keep the order of the items.
         waiting = list(reversed(groups))
         fitting: list[_AskedCall] = []
         too_long: list[Judgment] = []
@@ -139,7 +140,7 @@ class GroupAnswer:
             ids = waiting.pop()
             asked = None
             length = least_chars(self.rubric, [self.items[name] for name in ids])
-            # Else a prompt of many megabytes is not even written.
+            # A prompt whose texts alone are too long, perhaps by megabytes, is not even written.
             if length <= self.max_prompt_chars:
                 asked = self._asked_call(ids, again)
                 length = sum(len(message.content) for message in asked.call.messages)
@@ -218,9 +219,11 @@ class GroupAnswer:
         is_void = bool(verdicts) and not self._are_controls_right(asked.controls, verdicts)
         settled: list[Judgment] = []
         faults: dict[str, str] = {}
+        # Of a void reply nothing is believed: what misled one verdict may have misled all.
         if not is_void:
             settled, faults = self._settle(asked, verdicts)
         missing = [name for name in asked.ids if name in self.items]
+        # The same question would be cut off at the same place again.
         if is_cut:
             self.halve.update(missing)
         reason = _missing_reason(reply, is_void=is_void, is_cut=is_cut)

@@ -101,6 +101,7 @@ class Finder:
         order = list(range(len(self._passages)))
         if passage is not None and 0 <= passage < len(order):
             order.insert(0, order.pop(passage))
+        # First as it is written: most quotes are exact, and nothing need be normalized for them.
         for index in order:
             start = self._passages[index].text.find(quote)
             if start >= 0:

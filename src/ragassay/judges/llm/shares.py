@@ -26,8 +26,8 @@ def split(spend: Spend, n: int) -> list[Spend]:
 
 
 def _parts(count: int, n: int) -> list[int]:
-    each, left = divmod(count, n)
-    return [each + 1] * left + [each] * (n - left)
+    share, remainder = divmod(count, n)
+    return [share + 1] * remainder + [share] * (n - remainder)
 
 
 def _float_parts(amount: float, n: int) -> list[float]:

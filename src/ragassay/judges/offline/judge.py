@@ -48,7 +48,7 @@ TASKS: Mapping[str, str] = {
 }
 # Two texts of about one length are compared at even odds: the lower cut of "support" is for whole
 # responses, of which nearly every claim has to pass.
-_OWN_CUTS: Mapping[str, float] = {"entailment": 0.5}
+_RUBRIC_CUTS: Mapping[str, float] = {"entailment": 0.5}
 _MANY_CALLS = frozenset({"claim_sources", "sentence_relevance", "context_sufficiency"})
 # Raised when the rules below change: judgments made under the old ones are then not reused.
 _RULES = 5
@@ -104,7 +104,7 @@ class OfflineJudge:
         return "; ".join(clauses)
 
     def _cut(self, rubric_id: str) -> float:
-        return _OWN_CUTS.get(rubric_id, self.cuts.get(TASKS[rubric_id], 0.5))
+        return _RUBRIC_CUTS.get(rubric_id, self.cuts.get(TASKS[rubric_id], 0.5))
 
     def _rubric(self, rubric_id: str) -> Rubric:
         rubric = self.rubrics.get(rubric_id)
@@ -176,27 +176,28 @@ def _flow(requests: tuple[Request, ...], rubric: Rubric, fingerprint: str, cut: 
         if judgment is not None:
             settled.append(judgment)
             continue
-        one = OpenRequest(request, rubric, fingerprint, cut, _calls(request))
+        open_request = OpenRequest(request, rubric, fingerprint, cut, _calls(request))
         if TASKS[rubric.id] == "rule":
-            settled.append(word_overlap.settle(one))
-        elif len(one.calls) > many_calls.MOST_CALLS:
+            settled.append(word_overlap.settle(open_request))
+        elif len(open_request.calls) > many_calls.MOST_CALLS:
             reason = (
-                f"it would take {len(one.calls):,} comparisons, more than the"
+                f"it would take {len(open_request.calls):,} comparisons, more than the"
                 f" {many_calls.MOST_CALLS:,} that are made"
             )
-            settled.append(one.lost(Status.FAILED, reason))
+            settled.append(open_request.lost(Status.FAILED, reason))
         else:
-            open_requests.append(one)
+            open_requests.append(open_request)
     calls: list[MatchCall] = []
-    for one in open_requests:
-        calls += one.calls
+    # One Ask for the whole group, so that the model's threads work at the same time.
+    for open_request in open_requests:
+        calls += open_request.calls
     replies = (yield Ask(tuple(calls))) if calls else ()
     settle = many_calls.settle if rubric.id in _MANY_CALLS else _judgment
     at = 0
-    for one in open_requests:
-        own = replies[at : at + len(one.calls)]
-        at += len(one.calls)
-        settled.append(settle(one, own))
+    for open_request in open_requests:
+        end = at + len(open_request.calls)
+        settled.append(settle(open_request, replies[at:end]))
+        at = end
     return tuple(settled)
 
 
@@ -243,24 +244,24 @@ def _abstains(request: Request, rubric: Rubric, fingerprint: str) -> Judgment | 
     )
 
 
-def _judgment(one: OpenRequest, replies: Sequence[Reply]) -> Judgment:
+def _judgment(open_request: OpenRequest, replies: Sequence[Reply]) -> Judgment:
     """The Judgment that follows from the one reply that these rubrics take."""
-    usable = one.replies(replies)
+    usable = open_request.replies(replies)
     if isinstance(usable, Judgment):
         return usable
     (reply,) = usable
-    (call,) = one.calls
-    name = one.rubric.id
-    rating = _rating(name, reply, one.cut)
+    (call,) = open_request.calls
+    name = open_request.rubric.id
+    rating = _rating(name, reply, open_request.cut)
     flags: tuple[str, ...] = ()
     if name == "groundedness" and rating == 0 and not reply.evidence:
         flags = ("nothing_found",)
     evidence: tuple[Evidence, ...] = ()
     if name != "entailment":  # a text to compare with is no context
         evidence = verified_evidence(reply, call)
-    return one.rated(
+    return open_request.rated(
         rating,
-        _rationale(name, call, reply, one.cut),
+        _rationale(name, call, reply, open_request.cut),
         probability=reply.probability,
         evidence=evidence,
         flags=flags,

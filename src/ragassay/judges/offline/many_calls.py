@@ -47,21 +47,24 @@ def calls_of(request: Request) -> tuple[MatchCall, ...]:
     )
 
 
-def settle(one: OpenRequest, replies: Sequence[Reply]) -> Judgment:
+def settle(open_request: OpenRequest, replies: Sequence[Reply]) -> Judgment:
     """The Judgment that follows from the replies to `calls_of`."""
-    usable = one.replies(replies)
+    usable = open_request.replies(replies)
     if isinstance(usable, Judgment):
         return usable
     probabilities = [reply.probability for reply in usable]
-    if one.rubric.id == "sentence_relevance":
-        return _sentences(one, replies, probabilities)
-    quotes = [verified_evidence(reply, call) for reply, call in zip(usable, one.calls, strict=True)]
-    if one.rubric.id == "claim_sources":
-        return _sources(one, replies, probabilities, quotes)
+    if open_request.rubric.id == "sentence_relevance":
+        return _sentences(open_request, replies, probabilities)
+    quotes = [
+        verified_evidence(reply, call)
+        for reply, call in zip(usable, open_request.calls, strict=True)
+    ]
+    if open_request.rubric.id == "claim_sources":
+        return _sources(open_request, replies, probabilities, quotes)
     unique: dict[Evidence, None] = {}
     for quotes_of_call in quotes:
         unique.update(dict.fromkeys(quotes_of_call))
-    return _sufficiency(one, replies, probabilities, tuple(unique))
+    return _sufficiency(open_request, replies, probabilities, tuple(unique))
 
 
 def _places_with_text(texts: Sequence[str]) -> list[int]:
@@ -69,14 +72,16 @@ def _places_with_text(texts: Sequence[str]) -> list[int]:
 
 
 def _sources(
-    one: OpenRequest,
+    open_request: OpenRequest,
     replies: Sequence[Reply],
     probabilities: list[float],
     quotes: list[tuple[Evidence, ...]],
 ) -> Judgment:
-    places = _places_with_text(one.request.texts("contexts"))
+    places = _places_with_text(open_request.request.texts("contexts"))
     best = max(probabilities, default=0.0)
-    supporting = [n for n, probability in enumerate(probabilities) if probability >= one.cut]
+    supporting = [
+        n for n, probability in enumerate(probabilities) if probability >= open_request.cut
+    ]
     named = [f"{places[n] + 1} ({probabilities[n]:.2f})" for n in supporting[:_LISTED]]
     rationale = f"{len(supporting)} of {len(places)} passages support the claim, each judged alone"
     if supporting:
@@ -88,9 +93,9 @@ def _sources(
     for n in supporting:
         # A call saw one passage; its place among all is the context's.
         evidence += [replace(quote, context=places[n]) for quote in quotes[n]]
-    return one.rated(
+    return open_request.rated(
         "yes" if supporting else "no",
-        f"{rationale} A passage does from {one.cut:.2f} on.",
+        f"{rationale} A passage does from {open_request.cut:.2f} on.",
         probability=best,
         evidence=tuple(evidence),
         spend=spent(replies),
@@ -98,40 +103,42 @@ def _sources(
     )
 
 
-def _sentences(one: OpenRequest, replies: Sequence[Reply], probabilities: list[float]) -> Judgment:
-    context = one.request.text("context")
+def _sentences(
+    open_request: OpenRequest, replies: Sequence[Reply], probabilities: list[float]
+) -> Judgment:
+    context = open_request.request.text("context")
     spans = sentences(context)
     quotes: list[Evidence] = []
     for (start, end), probability in zip(spans, probabilities, strict=True):
-        if probability >= one.cut:
+        if probability >= open_request.cut:
             quotes.append(Evidence(0, start, end, context[start:end]))
     return Judgment(
-        one.request.key,
-        one.fingerprint,
-        one.rubric.ref,
+        open_request.request.key,
+        open_request.fingerprint,
+        open_request.rubric.ref,
         Status.JUDGED,
         evidence=tuple(quotes),
         spend=spent(replies),
         rationale=(
             f"{len(quotes)} of {len(spans)} sentences help with the question, each judged alone;"
-            f" one does from {one.cut:.2f} on."
+            f" one does from {open_request.cut:.2f} on."
         ),
     )
 
 
 def _sufficiency(
-    one: OpenRequest,
+    open_request: OpenRequest,
     replies: Sequence[Reply],
     probabilities: list[float],
     quotes: tuple[Evidence, ...],
 ) -> Judgment:
-    statements = [text for text in one.request.texts("statements") if text.strip()]
+    statements = [text for text in open_request.request.texts("statements") if text.strip()]
     if not statements:
-        return one.lost(Status.NOT_APPLICABLE, "there is no statement to look for")
+        return open_request.lost(Status.NOT_APPLICABLE, "there is no statement to look for")
     least = min(probabilities)
     missing: list[str] = []
     for text, probability in zip(statements, probabilities, strict=True):
-        if probability < one.cut:
+        if probability < open_request.cut:
             missing.append(f'"{shorten(text, 200)}" ({probability:.2f})')
     rationale = (
         f"Every statement is supported by the passages; the lowest probability is {least:.2f}."
@@ -139,9 +146,9 @@ def _sufficiency(
     if missing:
         more = _and_more(len(missing))
         rationale = f"Missing in the passages: {'; '.join(missing[:_LISTED])}{more}."
-    return one.rated(
+    return open_request.rated(
         "no" if missing else "yes",
-        f"{rationale} A statement counts as supported from {one.cut:.2f} on.",
+        f"{rationale} A statement counts as supported from {open_request.cut:.2f} on.",
         probability=least,
         evidence=quotes,
         spend=spent(replies),

@@ -23,24 +23,24 @@ AGREEMENT = (
 )
 
 
-def settle(one: OpenRequest) -> Judgment:
+def settle(open_request: OpenRequest) -> Judgment:
     """The Judgment for "correctness" (no, yes) or "correctness_3" (incorrect, not_attempted,
     correct).
     """
-    has_three_ratings = one.rubric.id == "correctness_3"
-    response = one.request.text("response")
+    has_three_ratings = open_request.rubric.id == "correctness_3"
+    response = open_request.request.text("response")
     if declines(response):
         reason = "The response declines to answer or says that it does not know."
         if has_three_ratings:
-            return one.rated("not_attempted", reason)
-        return one.rated("no", reason, flags=("declined",))
-    shares = shares_of(response, one.request.texts("statements"))
+            return open_request.rated("not_attempted", reason)
+        return open_request.rated("no", reason, flags=("declined",))
+    shares = shares_of(response, open_request.request.texts("statements"))
     if not shares:
-        return one.lost(Status.NOT_APPLICABLE, "no statement holds a word to compare")
+        return open_request.lost(Status.NOT_APPLICABLE, "no statement holds a word to compare")
     share, statement = min(shares, key=lambda pair: pair[0])
     wrong, right = ("incorrect", "correct") if has_three_ratings else ("no", "yes")
     among = "" if len(shares) == 1 else f", the one of {len(shares)} that it shares least with"
-    return one.rated(
+    return open_request.rated(
         right if share >= MARK else wrong,
         f'The response has {share:.0%} of the words of "{shorten(statement, 200)}"{among}; right'
         f" from {MARK:.0%} on. This is a rule about words: it reads no meaning.",

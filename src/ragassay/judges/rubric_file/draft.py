@@ -83,6 +83,7 @@ class Draft:
                 return value
             self.mistake(f"{key} must be {words}, not {shorten(repr(value), 40)}", key)
         elif self.base is not None:
+            # A key and the field of a Rubric that it fills have the same name.
             return getattr(self.base, key)
         elif default is REQUIRED:
             self.mistake(f"{key} is missing ({words})")

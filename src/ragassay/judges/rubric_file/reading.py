@@ -35,6 +35,7 @@ def read_rubric(path: Path, context: ReadingContext) -> tuple[Rubric | None, lis
     fields = read_fields(draft)
     if len(mistakes):
         return None, mistakes.messages
+    # These look at the whole rubric, so they come after it can be made.
     rubric = Rubric(**fields)
     check_placeholders(draft, rubric)
     check_requirements(draft, rubric)
