@@ -127,14 +127,14 @@ def test_benchmark_sets_recorded_judges_side_by_side_pooled_and_macro(
     assert not SLIP.search(
         re.sub(r"<style.*?</style>", "", page, flags=re.DOTALL).replace(">none<", "><")
     )
-    found = ragassay("benchmark", labels, "--judge", "recorded:A,B", "--json").json
-    first = {figure["name"]: figure for figure in found["judges"][0]["pooled"]}
+    report = ragassay("benchmark", labels, "--judge", "recorded:A,B", "--json").json
+    first = {figure["name"]: figure for figure in report["judges"][0]["pooled"]}
     assert first["accuracy"]["value"] == pytest.approx(48 / 60)
     assert first["kappa"]["value"] == pytest.approx(0.6, abs=0.01)
     assert first["kappa"]["interval"]["low"] < 0.6 < first["kappa"]["interval"]["high"]
-    assert found["judges"][0]["clusters"] == 30
-    assert found["set_up"]["cut"] == 1
-    assert {d["figure"] for d in found["differences"]} >= {"kappa", "precision", "recall"}
+    assert report["judges"][0]["clusters"] == 30
+    assert report["set_up"]["cut"] == 1
+    assert {d["figure"] for d in report["differences"]} >= {"kappa", "precision", "recall"}
 
 
 def test_benchmark_asks_a_judge_and_keeps_a_certificate_that_every_run_of_it_shows(
@@ -274,7 +274,7 @@ def test_bad_input_is_a_figure_with_a_warning_an_explained_absence_or_a_clear_er
 
 @pytest.mark.parametrize("command", ["calibrate", "panel", "cascade"])
 @pytest.mark.parametrize("case", [case for case, (_, options, *_) in BAD.items() if not options])
-def test_calibration_panels_and_cascades_meet_the_same_rows_without_a_slip(
+def test_calibrate_panel_and_cascade_treat_bad_rows_as_benchmark_does(
     ragassay: Command, tmp_path: Path, command: str, case: str
 ) -> None:
     rows, _, code, _ = BAD[case]
@@ -373,10 +373,10 @@ def test_rows_are_chosen_labelled_imported_and_correct_the_run(
     assert "fewer than 50 labels" in first
     ragassay("label", "next", "last", "-n", 40, "-o", "second.csv")
     ragassay("label", "import", "last", fill(Path("second.csv"), "second_filled.csv", truth))
-    found = ragassay("estimate", "last", "--slice", "slice", "--json").json
-    assert found["estimate"]["value"] == pytest.approx(40 / 60)
-    assert found["used"] == 60
-    assert [part["value"] for part in found["slices"]] == ["x", "y"]
+    report = ragassay("estimate", "last", "--slice", "slice", "--json").json
+    assert report["estimate"]["value"] == pytest.approx(40 / 60)
+    assert report["used"] == 60
+    assert [part["value"] for part in report["slices"]] == ["x", "y"]
     assert (
         "No row is left to label"
         in ragassay("label", "next", "last", "-o", "third.csv", code=2).err
@@ -466,9 +466,9 @@ def test_people_are_compared_with_each_other_and_with_the_judge(
     assert "60 of 60 rows have labels of two people or more" in done.out
     assert "The judge may stand in for a person" in done.out
     assert "eve: beaten" in done.out
-    found = ragassay("label", "agreement", *people, "--json").json
-    assert found["judge"] is None
-    observed = next(f for f in found["people"]["figures"] if f["name"] == "observed_agreement")
+    report = ragassay("label", "agreement", *people, "--json").json
+    assert report["judge"] is None
+    observed = next(f for f in report["people"]["figures"] if f["name"] == "observed_agreement")
     assert observed["value"] == pytest.approx(
         (58 * 3 + 1 + 1) / (60 * 3)
     )  # pairs that agree, of three a row
@@ -492,11 +492,11 @@ def test_a_judge_does_not_stand_in_for_people_who_all_say_the_same_and_differ_fr
 
 def test_votes_of_several_people_in_one_field_are_read(ragassay: Command, tmp_path: Path) -> None:
     rows = [{"id": f"r{i}", "votes": [i % 2, i % 2, (i % 2) ^ (i % 10 == 0)]} for i in range(40)]
-    found = ragassay(
+    report = ragassay(
         "label", "agreement", write(tmp_path / "v.jsonl", rows), "--votes", "votes", "--json"
     ).json
-    assert len(found["people"]["pairs"]) == 3
-    assert found["ties"] == []
+    assert len(report["people"]["pairs"]) == 3
+    assert report["ties"] == []
 
 
 # -- plans, tables, probes
@@ -530,7 +530,7 @@ def test_audit_table_says_which_figures_cannot_all_be_true(ragassay: Command) ->
     assert "without kappa the rest is possible, and implies kappa 0.650" in out
 
 
-def test_probe_prints_a_family_a_line_and_refuses_shares_that_are_none(ragassay: Command) -> None:
+def test_probe_prints_one_line_a_family_and_refuses_invalid_shares(ragassay: Command) -> None:
     done = ragassay("probe", "--judge", "offline", "--items", 10)
     assert "holds in" in done.out
     assert "rows are judged, each by one metric" in done.err
@@ -549,8 +549,8 @@ def test_calibrate_maps_scores_and_keeps_the_stated_cut(ragassay: Command, tmp_p
     done = ragassay("calibrate", path, "--judge", "recorded:S")
     assert "cut: 0.5 now" in done.out
     assert "adopt it" in done.out
-    found = ragassay("calibrate", path, "--judge", "recorded:S", "--kind", "platt", "--json").json
-    (one,) = found["calibrations"]
+    report = ragassay("calibrate", path, "--judge", "recorded:S", "--kind", "platt", "--json").json
+    (one,) = report["calibrations"]
     assert one["after"]["ece"]["value"] < one["before"]["ece"]["value"]
     assert (
         "--folds" in ragassay("calibrate", path, "--judge", "recorded:S", "--folds", 1, code=2).err
@@ -640,11 +640,11 @@ def test_repeat_asks_anew_each_time_counts_the_flips_and_pays_once(
             "--base-url",
             server.url,
         )
-        found = ragassay(*options, "--json").json
+        report = ragassay(*options, "--json").json
         assert server.calls == 60
-        assert (found["samples"], found["n"], found["lost"]) == (3, 20, 0)
-        assert found["flip_rate"]["value"] == pytest.approx(5 / 20)
-        assert found["two_differ"]["value"] == pytest.approx(5 / 20 * 2 / 3)
+        assert (report["samples"], report["n"], report["lost"]) == (3, 20, 0)
+        assert report["flip_rate"]["value"] == pytest.approx(5 / 20)
+        assert report["two_differ"]["value"] == pytest.approx(5 / 20 * 2 / 3)
         assert "flip_rate" in ragassay(*options).out
         assert server.calls == 60
         ragassay(
@@ -697,7 +697,7 @@ def test_last_is_the_users_own_run_and_not_one_that_measured_a_judge(
     assert sum(one["name"].startswith("to measure a judge: ") for one in listed) == 3
 
 
-def test_a_sheet_of_which_rows_were_left_out_is_told_apart_from_a_whole_one(
+def test_a_label_sheet_with_rows_left_unlabelled_is_reported(
     ragassay: Command, texts: Path
 ) -> None:
     ragassay("evaluate", texts, "-m", "groundedness")

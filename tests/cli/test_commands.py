@@ -99,7 +99,7 @@ def test_json_is_alone_on_stdout_and_has_a_schema_version(folder):
     "words",
     [["runs"], ["show", "last"], ["resume", "last"], ["compare", "a", "b"], ["store", "check"]],
 )
-def test_a_slip_in_the_name_of_a_store_is_said_and_makes_no_store(folder, words):
+def test_a_misspelt_store_is_reported_and_not_created(folder, words):
     done = ragassay(folder, *words, "--store", "sotre.db", code=2)
     assert "E0103" in done.stderr
     assert str(folder / "sotre.db") in done.stderr
@@ -295,13 +295,13 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_told_with_its_place_and_its_fix(folder, mistake):
-    arguments, code, said, hint = MISTAKES[mistake]
+def test_a_mistake_is_reported_with_its_place_and_its_fix(folder, mistake):
+    arguments, code, message, hint = MISTAKES[mistake]
     (folder / "empty.jsonl").write_text("")
     (folder / "strange.jsonl").write_text('{"x": 1}\n')
     (folder / "twice.jsonl").write_text("".join(json.dumps(ROWS[0]) + "\n" for _ in range(2)))
     done = ragassay(folder, *arguments, code=code)
-    assert said in done.stderr
+    assert message in done.stderr
     assert hint in done.stderr
     assert "fix:" in done.stderr
     assert done.stdout == ""
@@ -336,18 +336,18 @@ def test_rows_without_contexts_or_response_are_statuses_not_errors(folder):
     ]
     (folder / "odd.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
     ragassay(folder, "evaluate", "odd.jsonl")
-    found = {
+    scores = {
         (r["id"], r["metric"]): r
         for r in map(json.loads, ragassay(folder, "export", "last").stdout.splitlines())
     }
-    assert found["nothing", "groundedness"]["value"] == 0
-    assert found["nothing", "chunk_relevance"]["status"] == "not_applicable"
-    assert found["nothing", "chunk_relevance"]["verdict"] == "fail"
-    assert found["silent", "answer_relevance"]["value"] == 0
-    assert found["silent", "groundedness"]["status"] == "not_applicable"
+    assert scores["nothing", "groundedness"]["value"] == 0
+    assert scores["nothing", "chunk_relevance"]["status"] == "not_applicable"
+    assert scores["nothing", "chunk_relevance"]["verdict"] == "fail"
+    assert scores["silent", "answer_relevance"]["value"] == 0
+    assert scores["silent", "groundedness"]["status"] == "not_applicable"
     assert (
-        "contexts" in found["asked", "groundedness"]["reason"]
-        or "response" in found["asked", "groundedness"]["reason"]
+        "contexts" in scores["asked", "groundedness"]["reason"]
+        or "response" in scores["asked", "groundedness"]["reason"]
     )
 
 
@@ -382,9 +382,9 @@ def test_the_demo_needs_no_key_and_its_diagnosis_agrees_with_the_labels_beside_t
 
 
 def test_explain_metrics_and_rubrics_are_listed(folder):
-    said = ragassay(folder, "explain", "e0405").stdout
+    text = ragassay(folder, "explain", "e0405").stdout
     assert all(
-        words in said for words in ("cannot be reached", "How it comes about", "What to do", "curl")
+        words in text for words in ("cannot be reached", "How it comes about", "What to do", "curl")
     )
     assert "groundedness" in ragassay(folder, "metrics").stdout
     assert "groundedness@" in ragassay(folder, "rubric", "list").stdout

@@ -71,7 +71,7 @@ def test_convert_writes_another_tools_rows_and_says_what_they_cannot_hold(folder
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--to", "ragass", "-o", "x.jsonl"), "ragas"),
         (("--to", "ragas", "-o", "rows.jsonl"), "the rows"),
@@ -79,10 +79,10 @@ def test_convert_writes_another_tools_rows_and_says_what_they_cannot_hold(folder
     ],
 )
 def test_a_conversion_that_cannot_be_is_refused_and_leaves_the_rows_alone(
-    folder: Path, arguments: tuple[str, ...], said: str
+    folder: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     before = (folder / "rows.jsonl").read_text()
-    assert said in ragassay("convert", "rows.jsonl", *arguments, cwd=folder, code=2).stderr
+    assert message in ragassay("convert", "rows.jsonl", *arguments, cwd=folder, code=2).stderr
     assert (folder / "rows.jsonl").read_text() == before
 
 
@@ -181,8 +181,8 @@ def test_the_application_is_run_on_the_rows_and_its_error_is_the_root_cause(fold
         "--json",
         cwd=folder,
     )
-    found = json.loads(done.stdout)
-    assert [cause["cause"]["name"] for cause in found["causes"]] == ["application_error"]
+    summary = json.loads(done.stdout)
+    assert [cause["cause"]["name"] for cause in summary["causes"]] == ["application_error"]
     shown = ragassay("show", "last", "--row", "b", cwd=folder).stdout
     assert "LookupError: no index" in shown
     assert (
@@ -223,7 +223,7 @@ def test_metrics_lists_the_catalogue_and_the_presets(folder: Path) -> None:
     assert all(m["edges"] and m["calls"] for m in listed["metrics"])
 
 
-def test_where_nothing_could_be_measured_the_command_says_so_and_is_no_success(
+def test_a_run_that_could_measure_nothing_says_so_and_does_not_exit_with_0(
     folder: Path,
 ) -> None:
     (folder / "bare.jsonl").write_text('{"id": "a", "question": "q?", "response": "r."}\n')

@@ -84,11 +84,11 @@ def recorded(n: int = 60, **changes: Any) -> list[dict[str, Any]]:
     """Labels with three recorded judges: `good` errs on one row in ten, `flat` passes all, `noise`
     is a rough score.
     """
-    found = []
+    rows = []
     for i in range(n):
         label = int(i % 3 != 0)
         right = i % 10 != 0
-        found.append(
+        rows.append(
             {
                 "id": f"r{i}",
                 "response": f"answer {i}",
@@ -103,16 +103,16 @@ def recorded(n: int = 60, **changes: Any) -> list[dict[str, Any]]:
             }
             | {name: change(i) if callable(change) else change for name, change in changes.items()}
         )
-    return found
+    return rows
 
 
 def claims(n: int) -> list[dict[str, Any]]:
     """Claims that stand in their context (even rows) and claims that do not."""
-    found = []
+    rows = []
     for i in range(n):
         fact = FACTS[i % 3].format(1800 + i)
         other = f"Judgments are mailed to lawyer {i} in Geneva every night."
-        found.append(
+        rows.append(
             {
                 "id": f"r{i}",
                 "task": "groundedness",
@@ -122,7 +122,7 @@ def claims(n: int) -> list[dict[str, Any]]:
                 "response": other if i % 2 else fact,
             }
         )
-    return found
+    return rows
 
 
 # -- benchmark
@@ -131,7 +131,7 @@ def claims(n: int) -> list[dict[str, Any]]:
 # -- probe, audit-table, plan-labels
 
 
-def test_probe_prints_a_family_a_line_and_the_same_as_json(ragassay_: Shell) -> None:
+def test_probe_prints_one_line_a_family_and_the_same_as_json(ragassay_: Shell) -> None:
     rows = [
         {
             "id": town,
@@ -146,8 +146,8 @@ def test_probe_prints_a_family_a_line_and_the_same_as_json(ragassay_: Shell) -> 
     done = ragassay_("probe", "--rows", source, "--items", 5, "--store", "s.db", "--details")
     assert "no content" in done.out
     assert not BAD.search(done.out)
-    found = ragassay_("probe", "--rows", source, "--items", 5, "--store", "s.db", "--json").json
-    assert {family["family"] for family in found["families"]} >= {"no content"}
+    report = ragassay_("probe", "--rows", source, "--items", 5, "--store", "s.db", "--json").json
+    assert {family["family"] for family in report["families"]} >= {"no content"}
     assert "E0102" in ragassay_("probe", "--strings", "nowhere.txt", "--store", "s.db", code=2).err
 
 
@@ -173,7 +173,9 @@ def fill(sheet: Path, who: str, flip: int) -> None:
         table.writerows(rows)
 
 
-def test_bad_labels_are_told_with_their_lines_and_a_fix(ragassay_: Shell, run_store: Path) -> None:
+def test_bad_labels_are_reported_with_their_lines_and_a_fix(
+    ragassay_: Shell, run_store: Path
+) -> None:
     shutil.copy(run_store, ragassay_.folder / "s.db")
 
     def labels(name: str, *pairs: tuple[str, Any]) -> str:
@@ -246,7 +248,7 @@ def test_a_high_confidence_is_printed_as_it_was_asked_and_not_rounded_to_certain
     assert "wrongly at most 0.1% of the time" in done.words
 
 
-def test_why_a_cascade_cannot_be_run_is_said_as_it_is(ragassay_: Shell) -> None:
+def test_the_reason_why_a_cascade_cannot_be_run_is_the_one_that_applies(ragassay_: Shell) -> None:
     rows = [row | {"dear": row["label"]} for row in claims(60)]
     source = ragassay_.write("l.jsonl", rows)
     done = ragassay_(
@@ -294,8 +296,8 @@ def test_repeat_prints_the_flip_rate_and_where_every_verdict_is_lost_why_there_i
         assert "12 verdicts lost" in lost.words
         assert "no row has two verdicts" in lost.words
         assert not BAD.search(lost.out)
-        found = ragassay_(*command, "--json").json
-    assert found["flip_rate"]["value"] is None
+        report = ragassay_(*command, "--json").json
+    assert report["flip_rate"]["value"] is None
 
 
 def test_a_judge_that_loses_every_verdict_is_no_benchmark_and_says_why(ragassay_: Shell) -> None:
@@ -337,9 +339,9 @@ def test_a_judge_of_other_ids_is_refused_and_one_of_some_of_them_is_measured_on_
     ragassay_.write("y.jsonl", [{"id": f"r{i}", "v": i % 2} for i in range(30, 60)])
     done = ragassay_("benchmark", source, "--judge", "recorded:y.jsonl#v", *FEW)
     assert "20 rows of y.jsonl are not among the labelled ones" in done.words
-    found = ragassay_("benchmark", source, "--judge", "recorded:y.jsonl#v", *FEW, "--json").json
-    assert found["judges"][0]["n"] == 10
-    assert "30" in json.dumps(found["judges"][0]["missing"])
+    report = ragassay_("benchmark", source, "--judge", "recorded:y.jsonl#v", *FEW, "--json").json
+    assert report["judges"][0]["n"] == 10
+    assert "30" in json.dumps(report["judges"][0]["missing"])
     assert (
         "E0315" in ragassay_("calibrate", source, "--judge", "recorded:x.jsonl#v", *FEW, code=2).err
     )

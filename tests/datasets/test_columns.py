@@ -150,7 +150,7 @@ def test_docs_of_a_hand_made_file_are_its_contexts():
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_the_rows_of_each_tool_are_recognised_and_said_so(name, tmp_path):
+def test_the_rows_of_each_tool_are_recognised_and_the_tool_is_named(name, tmp_path):
     row, expected = SHAPES[name]
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps(row) + "\n")

@@ -133,8 +133,8 @@ def test_json_tables_of_columns_are_rows(tmp_path):
     by_list = {"question": ["a", "b"], "answer": ["c", "d"]}
     by_index = {"question": {"0": "a", "1": "b"}, "answer": {"0": "c", "1": "d"}}
     for table in (by_list, by_index):
-        found = read(tmp_path, json.dumps(table).encode(), "t.json")
-        assert [(s.question, s.response) for s in found] == [("a", "c"), ("b", "d")]
+        items = read(tmp_path, json.dumps(table).encode(), "t.json")
+        assert [(s.question, s.response) for s in items] == [("a", "c"), ("b", "d")]
 
 
 def test_an_array_is_streamed_with_lines_and_bad_elements_apart(tmp_path):
@@ -159,17 +159,17 @@ def test_an_array_is_streamed_with_lines_and_bad_elements_apart(tmp_path):
     ],
 )
 def test_a_broken_array_keeps_the_rows_before_the_break(tmp_path, text, says):
-    found = read(tmp_path, text, "rows.json")
-    assert found[0].question == "a"
-    assert len(found) == 2
-    assert says in found[-1].what
+    items = read(tmp_path, text, "rows.json")
+    assert items[0].question == "a"
+    assert len(items) == 2
+    assert says in items[-1].what
 
 
 @pytest.mark.slow
 def test_array_elements_across_read_blocks_are_whole(tmp_path):
     rows = [{"question": f"{n} " + '\\"[{' * (n * 997 % 3000)} for n in range(300)]
-    found = read(tmp_path, json.dumps(rows).encode(), "rows.json")
-    assert [s.question for s in found] == [r["question"] for r in rows]
+    items = read(tmp_path, json.dumps(rows).encode(), "rows.json")
+    assert [s.question for s in items] == [r["question"] for r in rows]
 
 
 BROKEN_CSV = {
@@ -200,9 +200,9 @@ def test_a_quote_that_is_never_closed_costs_one_row(tmp_path):
 
 @pytest.mark.parametrize("closing", [b'4,"d"\n', b'4,"d\n"', b"4,d,e\n"])
 def test_lines_that_an_open_quote_swallowed_are_read_on_their_own(tmp_path, closing):
-    found = read(tmp_path, b'id,question\n1,a\n2,"b\n3,c\n' + closing, "rows.csv")
-    assert [item.line for item in found] == [2, 3, 4, 5]
-    assert [isinstance(item, BadRow) for item in found[:3]] == [False, True, False]
+    items = read(tmp_path, b'id,question\n1,a\n2,"b\n3,c\n' + closing, "rows.csv")
+    assert [item.line for item in items] == [2, 3, 4, 5]
+    assert [isinstance(item, BadRow) for item in items[:3]] == [False, True, False]
 
 
 def test_a_csv_cell_may_be_longer_than_the_modules_own_limit(tmp_path):
@@ -298,10 +298,10 @@ def test_a_format_can_be_named_and_a_wrong_one_is_refused(tmp_path):
 @pytest.mark.slow
 def test_a_cut_gzip_file_keeps_the_rows_before_the_cut(tmp_path):
     rows = b"".join(GOOD.replace(b'"a"', b'"%d"' % n) for n in range(20_000))
-    found = read(tmp_path, gzip.compress(rows, mtime=0)[:-2_000], "rows.jsonl.gz")
-    assert found[0].id == "0"
-    assert found[-1].code == "E0310"
-    assert "breaks off" in found[-1].what
+    items = read(tmp_path, gzip.compress(rows, mtime=0)[:-2_000], "rows.jsonl.gz")
+    assert items[0].id == "0"
+    assert items[-1].code == "E0310"
+    assert "breaks off" in items[-1].what
 
 
 def test_duplicate_ids_are_refused_with_both_lines_unless_ids_are_made(tmp_path):
@@ -317,7 +317,7 @@ def test_duplicate_ids_are_refused_with_both_lines_unless_ids_are_made(tmp_path)
     assert "numbered all rows row-<line>" in data.scan().lines
 
 
-def test_how_many_rows_without_an_id_are_numbered_is_said(tmp_path):
+def test_the_number_of_rows_that_were_given_an_id_is_reported(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b'{"question": "Q"}\n' + GOOD + b'{"question": "R"}\n')
     assert (
@@ -440,23 +440,23 @@ def test_a_row_over_the_limit_is_a_bad_row_that_is_never_held_in_memory(
     assert most < 2_000_000  # of 3 MB
     plain = tmp_path / name
     plain.write_bytes(LONG_ROWS[name])
-    found = list(open_rows(plain))
-    assert (found[0].id, found[-1].id) == ("1", "2")
-    assert not any("longer than" in getattr(row, "what", "") for row in found)
+    items = list(open_rows(plain))
+    assert (items[0].id, items[-1].id) == ("1", "2")
+    assert not any("longer than" in getattr(row, "what", "") for row in items)
 
 
 def test_an_open_quote_before_a_line_over_the_limit_loses_no_row(tmp_path, monkeypatch):
     monkeypatch.setattr("ragassay.datasets.source.LINE_LIMIT", 1_000)
-    found = read(tmp_path, b'id,question\n1,"a\n2,b\n3,' + b"x" * 5_000 + b"\n4,d\n", "rows.csv")
-    assert [row.line for row in found] == [2, 3, 4, 5]
-    assert [isinstance(row, BadRow) for row in found] == [True, False, True, False]
+    items = read(tmp_path, b'id,question\n1,"a\n2,b\n3,' + b"x" * 5_000 + b"\n4,d\n", "rows.csv")
+    assert [row.line for row in items] == [2, 3, 4, 5]
+    assert [isinstance(row, BadRow) for row in items] == [True, False, True, False]
 
 
 def test_many_cells_that_an_open_quote_holds_together_are_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr("ragassay.datasets.source.LINE_LIMIT", 1_000)
-    found = read(tmp_path, b'id,question\n0,z\n1,"' + b'a\n","' * 500 + b"\n", "rows.csv")
-    assert found[0].id == "0"
-    assert "longer than" in found[1].what
+    items = read(tmp_path, b'id,question\n0,z\n1,"' + b'a\n","' * 500 + b"\n", "rows.csv")
+    assert items[0].id == "0"
+    assert "longer than" in items[1].what
 
 
 def test_one_object_over_the_limit_is_a_data_error(tmp_path, monkeypatch):
@@ -482,7 +482,7 @@ def test_text_survives_a_csv_round_trip(tmp_path):
     assert sample.question == text
 
 
-def test_every_error_of_this_room_is_a_ragassay_error(tmp_path):
+def test_every_error_of_reading_rows_is_a_ragassay_error(tmp_path):
     for source in (42, None, b"x", object()):
         with pytest.raises(RagAssayError):
             open_rows(source)

@@ -78,9 +78,9 @@ def test_a_sample_reads_back_from_a_file_of_its_record(sample):
 @settings(max_examples=examples(200), deadline=None)
 def test_any_bytes_as_json_lines_give_a_row_for_every_line(lines):
     whole = b'{"question": "Q"}\n' + b"\n".join(lines)
-    found = listed(whole, "rows.jsonl")
-    assert found is not None
-    assert [item.line for item in found] == [
+    items = listed(whole, "rows.jsonl")
+    assert items is not None
+    assert [item.line for item in items] == [
         1,
         *(n for n, line in enumerate(lines, 2) if line.strip(b" \t\r\n\v\f")),
     ]
@@ -139,16 +139,16 @@ def test_any_json_in_any_field_is_a_sample_or_a_bad_row(row):
 @settings(max_examples=examples(150), deadline=None)
 def test_any_bytes_in_any_format_raise_nothing_but_our_errors(data):
     for name in ("a.jsonl", "a.json", "a.csv", "a.tsv", "a.jsonl.gz"):
-        for found in (listed(data, name), listed(b"question,answer\n" + data, name)):
-            assert found is None or all(isinstance(item, Sample | BadRow) for item in found)
+        for items in (listed(data, name), listed(b"question,answer\n" + data, name)):
+            assert items is None or all(isinstance(item, Sample | BadRow) for item in items)
 
 
 @given(st.text('{}[],:"\\ \nab1', max_size=60))
 @settings(max_examples=examples(200), deadline=None)
 def test_any_brackets_and_quotes_as_an_array_keep_the_row_before_them(text):
-    found = listed(b'[{"question": "Q"},' + text.encode(), "a.json")
-    assert found is not None
-    assert found[0].question == "Q"
+    items = listed(b'[{"question": "Q"},' + text.encode(), "a.json")
+    assert items is not None
+    assert items[0].question == "Q"
 
 
 @given(
@@ -166,9 +166,9 @@ def test_any_brackets_and_quotes_as_an_array_keep_the_row_before_them(text):
 @settings(max_examples=examples(150), deadline=None)
 def test_every_line_of_a_csv_without_line_breaks_in_cells_is_a_row(rows):
     lines = [",".join(row).replace('"', "") for row in rows]
-    found = listed(("question,answer\nQ,A\n" + "\n".join(lines)).encode(), "a.csv")
-    assert found is not None
-    assert len(found) == 1 + sum(line != "" for line in lines)
+    items = listed(("question,answer\nQ,A\n" + "\n".join(lines)).encode(), "a.csv")
+    assert items is not None
+    assert len(items) == 1 + sum(line != "" for line in lines)
 
 
 @given(st.binary(max_size=40), st.integers(0, 200), st.integers(0, 255))
@@ -176,8 +176,8 @@ def test_every_line_of_a_csv_without_line_breaks_in_cells_is_a_row(rows):
 def test_damage_to_a_gzip_file_is_never_a_crash(data, place, byte):
     packed = bytearray(gzip.compress(b'{"question": "Q"}\n' * 20 + data))
     packed[place % len(packed)] = byte
-    found = listed(bytes(packed), "a.jsonl.gz")
-    assert found is None or found
+    items = listed(bytes(packed), "a.jsonl.gz")
+    assert items is None or items
 
 
 def test_a_record_that_is_none_of_ours_is_a_data_error():

@@ -145,7 +145,7 @@ def test_a_large_table_keeps_its_order_over_batches():
 
 
 @pytest.mark.slow
-def test_a_generator_is_kept_in_a_file_that_goes_with_the_dataset():
+def test_a_generator_is_stored_in_a_file_that_is_removed_with_the_dataset():
     data = open_rows(
         row
         for row in [

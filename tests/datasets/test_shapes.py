@@ -297,14 +297,14 @@ SPAN = {"context.span_id": "s", "attributes.input.value": "Q"}
         (True, 2.0, "start_time is no time"),
     ],
 )
-def test_a_time_that_is_none_makes_a_bad_row(start, end, says):
+def test_an_invalid_time_makes_a_bad_row(start, end, says):
     (bad,) = open_rows([{**SPAN, "start_time": start, "end_time": end}])
     assert isinstance(bad, BadRow)
     assert says in bad.what
 
 
 @pytest.mark.parametrize("unit", [1, 10**3, 10**6, 10**9])
-def test_times_since_1970_are_told_apart_by_their_size(unit):
+def test_the_unit_of_times_since_1970_follows_from_their_size(unit):
     start = 1_700_000_000 * unit
     row = {**SPAN, "start_time": start, "end_time": start + 3 * unit}
     (sample,) = samples(open_rows([row]))

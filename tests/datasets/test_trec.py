@@ -306,7 +306,7 @@ def test_what_is_written_as_run_and_qrels_reads_back_in_the_same_order(tmp_path_
             assert read_qrels(folder / name) == judged
 
 
-def test_scores_that_give_another_order_are_replaced_and_said(tmp_path):
+def test_scores_that_give_another_order_are_replaced_and_reported(tmp_path):
     rows: list[Sample | BadRow] = [
         Sample(
             "a", contexts=(Context("", "d1", 0.1), Context("", "d2", 0.9), Context("", "d1", 0.05))
@@ -406,7 +406,7 @@ def test_what_a_beir_folder_lacks_is_named(beir):
     assert [row.id for row in open_rows(beir)][-1] == "q2"  # dev is the only split left
 
 
-def test_a_folder_that_is_none_is_refused(tmp_path):
+def test_a_folder_that_is_not_a_beir_folder_is_refused(tmp_path):
     (tmp_path / "queries.jsonl").write_text(json.dumps({"_id": "q1", "text": "Why?"}))
     with pytest.raises(DataError, match="is a folder, not a file of rows"):
         open_rows(tmp_path)

@@ -68,7 +68,7 @@ USAGE = {
 }
 
 
-def kept(sample, shape):
+def reduced(sample, shape):
     """The Sample with what the shape has no place for left out."""
     values = {name: getattr(sample, name) for name in FIELDS[shape]}
     if values.get("contexts"):
@@ -134,10 +134,10 @@ def test_what_a_shape_holds_reads_back_as_it_was(shape, written, tmp_path_factor
     report = write_rows(written, path, shape)
     read = list(open_rows(path))
     assert [replace(row, line=0) if isinstance(row, Sample) else row for row in read] == [
-        kept(sample, shape) for sample in written
+        reduced(sample, shape) for sample in written
     ]
     # Nothing is left out without a word, and nothing is called lost that was kept.
-    changed = [sample.id for sample in written if kept(sample, shape) != replace(sample, line=0)]
+    changed = [sample.id for sample in written if reduced(sample, shape) != replace(sample, line=0)]
     assert bool(changed) == bool(report.lost)
 
 
@@ -168,7 +168,7 @@ def test_a_table_reads_back_as_it_was_where_no_text_is_empty(shape, written, tmp
     write_rows(written, path, shape)
     read = list(open_rows(path))
     assert [replace(row, line=0) if isinstance(row, Sample) else row for row in read] == [
-        kept(sample, shape) for sample in written
+        reduced(sample, shape) for sample in written
     ]
 
 
@@ -192,7 +192,7 @@ def test_an_ares_table_holds_one_document_and_its_three_labels(
     assert [replace(row, line=0) for row in open_rows(path)] == [sample]
 
 
-def test_what_an_ares_table_cannot_tell_is_named(tmp_path):
+def test_what_an_ares_table_cannot_hold_is_named(tmp_path):
     two = Sample("a", "Q", (Context("c"), Context("d")), labels={"mine": 1.0})
     report = write_rows([two, Sample("b", "Q", response="A")], tmp_path / "rows.tsv", "ares")
     assert report.lost == {
@@ -317,7 +317,7 @@ def test_the_report_says_what_was_written_and_what_was_not(tmp_path):
     assert write_rows([FULL], path, "ragassay").lost == {}
 
 
-def test_metadata_that_first_appears_late_is_read_and_said(tmp_path):
+def test_metadata_that_first_appears_late_is_read_and_reported(tmp_path):
     path = tmp_path / "rows.jsonl"
     plain = [Sample(f"r{n}", "Q", reference="R") for n in range(300)]
     write_rows([*plain, replace(FULL, id="last")], path, "inspect")

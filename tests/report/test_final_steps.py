@@ -23,7 +23,7 @@ def test_where_ci_is_set_gates_ask_for_all_rows_unless_a_floor_is_given(
     assert FinalSteps.from_options(gates, floor, None, None).min_coverage == expected
 
 
-def test_what_is_kept_with_a_run_reads_back_with_paths_that_hold_anywhere(monkeypatch, tmp_path):
+def test_final_steps_stored_with_a_run_read_back_with_absolute_paths(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     steps = FinalSteps(("a>=0.5", "b<=1"), 0.9999999, Path("r.html"), Path("with blank.xml"))
     again = FinalSteps.from_manifest(steps.to_manifest())
@@ -38,7 +38,7 @@ def test_what_is_kept_with_a_run_reads_back_with_paths_that_hold_anywhere(monkey
     assert FinalSteps().to_manifest() == {}
 
 
-def test_what_a_resume_says_goes_before_what_is_kept_each_by_itself(monkeypatch):
+def test_each_final_step_of_a_resume_replaces_the_stored_one(monkeypatch):
     monkeypatch.delenv("CI", raising=False)
     stored = FinalSteps(("a>=0.5",), 0.5, Path("a.html"), None)
     assert stored.without(FinalSteps()) == FinalSteps().and_also(stored) == stored
@@ -67,5 +67,5 @@ def test_what_a_resume_says_goes_before_what_is_kept_each_by_itself(monkeypatch)
         {"min_coverage": [1]},
     ],
 )
-def test_what_a_program_keeps_under_the_same_name_is_no_gate(own):
+def test_what_a_program_stores_under_the_same_name_is_not_read_as_gates(own):
     assert FinalSteps.from_manifest({"command": own}) == FinalSteps()

@@ -77,20 +77,20 @@ def python(script: str, *arguments: str, cwd: Path) -> str:
 @pytest.mark.slow
 def test_figures_stand_under_the_names_of_agent_evaluation(store: Path) -> None:
     with ragassay.open_run(store=store) as run:
-        found, by_name = mlflow_metrics(run.summary), {m.metric: m for m in run.summary.metrics}
-    assert found["agent/total_token_count/average"] == 20.0  # (30 + 10) / 2
-    assert found["agent/latency_seconds/average"] == 1.0
-    assert found["retrieval/ground_truth/document_recall/average"] == 0.5
+        figures, by_name = mlflow_metrics(run.summary), {m.metric: m for m in run.summary.metrics}
+    assert figures["agent/total_token_count/average"] == 20.0  # (30 + 10) / 2
+    assert figures["agent/latency_seconds/average"] == 1.0
+    assert figures["retrieval/ground_truth/document_recall/average"] == 0.5
     assert (
-        found["response/llm_judged/groundedness/rating/percentage"]
+        figures["response/llm_judged/groundedness/rating/percentage"]
         == by_name["groundedness"].pass_rate
     )
     assert (
-        found["retrieval/llm_judged/chunk_relevance/precision/average"]
+        figures["retrieval/llm_judged/chunk_relevance/precision/average"]
         == by_name["chunk_relevance"].mean
     )
-    assert found["ragassay/precision_at_k.k.5/mean"] == by_name["precision_at_k(k=5)"].mean
-    assert "response/llm_judged/correctness/rating/percentage" not in found, "it was not measured"
+    assert figures["ragassay/precision_at_k.k.5/mean"] == by_name["precision_at_k(k=5)"].mean
+    assert "response/llm_judged/correctness/rating/percentage" not in figures, "it was not measured"
 
 
 @pytest.mark.slow

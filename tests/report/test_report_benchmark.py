@@ -164,7 +164,7 @@ def shown(value, width=80, render=render_benchmark, **more):
 # ────────────────────────────────────────
 
 
-def test_the_first_line_says_who_was_held_against_what_and_how_far_they_agree():
+def test_the_first_line_names_judge_and_labels_and_their_agreement():
     assert (
         benchmark_headline(benchmark())
         == "offline against 103 human labels for groundedness: kappa 0.512 [0.412, 0.612] on 100"
@@ -176,7 +176,7 @@ def test_the_first_line_says_who_was_held_against_what_and_how_far_they_agree():
     )
 
 
-def test_what_the_figures_depend_on_is_said_in_words():
+def test_what_the_figures_depend_on_is_stated_in_words():
     text = shown(benchmark())
     for words in (
         "begin.jsonl (cdcdcdcdcdcd), field label: 103 of 110 rows labelled",
@@ -192,7 +192,7 @@ def test_what_the_figures_depend_on_is_said_in_words():
         assert re.sub(r"\s+", " ", words) in re.sub(r"\s+", " ", text), words
 
 
-def test_pooled_and_macro_stand_apart_under_their_names_and_what_is_withheld_has_a_footnote():
+def test_pooled_and_macro_are_shown_apart_and_what_is_absent_has_a_footnote():
     lines = shown(benchmark()).splitlines()
     (head,) = [line for line in lines if "pooled [95 %]" in line]
     assert "macro of 2 slices [95 %]" in head
@@ -434,7 +434,7 @@ def test_the_same_benchmark_gives_the_same_bytes(tmp_path):
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
-def test_a_place_where_nothing_can_be_written_is_said_to_be_one(tmp_path):
+def test_an_unwritable_path_of_a_benchmark_page_is_an_error(tmp_path):
     with pytest.raises(EnvironmentFailure, match="E0107"):
         write_benchmark_html(benchmark(), tmp_path / "nowhere" / "b.html")
 
@@ -568,7 +568,7 @@ def test_a_run_shows_for_each_metric_what_is_known_of_its_judge(store, mixed, tm
 
 
 @pytest.mark.slow
-def test_a_run_without_certificates_at_hand_shows_its_judges_own_sentence(store, mixed):
+def test_a_run_without_certificates_shows_its_judges_own_sentence(store, mixed):
     assert "Balanced accuracy 0.78 [0.75, 0.81]" in shown(
         summarise(store, mixed), 120, render_summary
     )

@@ -85,7 +85,7 @@ def test_rows_where_one_side_has_no_value_are_counted_as_dropped(make, save, sto
     assert "1 paired, 2 dropped" in out.getvalue()
 
 
-def test_rows_in_only_one_run_are_said(store, pair):
+def test_rows_in_only_one_run_are_reported(store, pair):
     assert (
         "rows in only one of the runs are left out: 1 of A, 1 of B"
         in compare(store, *pair).warnings
@@ -157,7 +157,7 @@ def test_a_margin_asks_whether_a_difference_is_too_small_to_matter(make, save, s
 
 
 @pytest.mark.parametrize("margin", [0.0, 1.0, -0.1, float("nan")])
-def test_a_margin_that_is_none_is_refused(store, pair, margin):
+def test_an_invalid_margin_is_refused(store, pair, margin):
     with pytest.raises(SetupError, match="margin"):
         compare(store, *pair, margin=margin)
 
@@ -186,7 +186,7 @@ def test_different_judges_rubrics_and_data_are_never_compared_silently(make, sav
         assert words in warnings
 
 
-def test_a_changed_fingerprint_alone_is_said(make, save, store):
+def test_a_changed_fingerprint_alone_is_reported(make, save, store):
     judge = make.manifest("x", 1).judge
     save([make.row(0)], "a")
     save(

@@ -82,9 +82,9 @@ def test_of_two_mirrored_slices_the_worse_one_is_shown(rated, save, store):
         for i in range(30)
     ]
     run = save(rows, **LOWER)
-    found = next(s for s in summarise(store, run).slices if s.metric == "hallucination")
-    assert found.value == "odd"
-    assert found.gap == pytest.approx(0.9)
+    slice_ = next(s for s in summarise(store, run).slices if s.metric == "hallucination")
+    assert slice_.value == "odd"
+    assert slice_.gap == pytest.approx(0.9)
     assert "worse" in shown(render_summary, summarise(store, run)).split("Slices")[1]
 
 
@@ -124,7 +124,7 @@ def test_a_gate_compares_what_is_written_and_warns_of_the_wrong_end(
     assert ("is better when lower" in outcome.message) == noted
 
 
-def test_marks_and_directions_are_said_in_every_view(rated, save, store, tmp_path):
+def test_marks_and_directions_are_shown_in_every_view(rated, save, store, tmp_path):
     run = save([rated(0, 0.5), rated(1, 0.0)], **LOWER)
     for width in (80, 140):
         text = shown(render_summary, summarise(store, run), width)
@@ -155,23 +155,27 @@ def test_exports_say_which_end_is_the_good_one(rated, save, store, tmp_path):
 def test_the_manifest_outranks_the_name(make):
     plain = make.manifest("x", 1)
     assert (direction("hallucination"), direction("groundedness", plain)) == ("lower is better", "")
-    said = make.manifest(
+    manifest = make.manifest(
         "x", 1, units={"mine": "USD"}, lower_is_better=("mine",), neutral=("groundedness",)
     )
-    assert (unit_of("mine", said), unit_of("mine"), unit_of("app_cost", said)) == ("USD", "", "USD")
-    assert [better_end(m, said) for m in ("mine", "groundedness", "mrr")] == [
+    assert (unit_of("mine", manifest), unit_of("mine"), unit_of("app_cost", manifest)) == (
+        "USD",
+        "",
+        "USD",
+    )
+    assert [better_end(m, manifest) for m in ("mine", "groundedness", "mrr")] == [
         "lower",
         "neither",
         "higher",
     ]
-    assert pass_mark(0.2, "mine", said) == "≤ 0.2"
+    assert pass_mark(0.2, "mine", manifest) == "≤ 0.2"
     assert pass_mark(0.01, "document_recall") == "≥ 1 document of up to 100"
     assert pass_mark(0.005, "document_recall") == "≥ 0.5 % of documents"
     assert pass_mark(0.5, "document_recall") == "≥ 50 % of documents"
-    assert [change_word(x, "mine", said) for x in (0.1, -0.1, 0.0, None)] == [
+    assert [change_word(x, "mine", manifest) for x in (0.1, -0.1, 0.0, None)] == [
         "worse",
         "better",
         "",
         "",
     ]
-    assert change_word(0.1, "groundedness", said) == ""
+    assert change_word(0.1, "groundedness", manifest) == ""

@@ -106,7 +106,7 @@ def test_exports_name_the_finer_causes(store, split, tmp_path):
     )
 
 
-def test_a_finer_cause_of_the_same_name_is_not_said_twice(make, save, store):
+def test_a_finer_cause_of_the_same_name_is_not_shown_twice(make, save, store):
     made = make.row(0, sentences=(("x", 0),))
     same = CAUSES["failed_abstention"]
     run = save([replace(made, diagnosis=replace(made.diagnosis, cause=same, finer=(same,)))])
@@ -216,8 +216,8 @@ def test_the_proof_names_the_part_in_its_own_words(store, parted, metric, what):
 def test_a_claims_sources_are_shown_beside_it(make, save, store, tmp_path):
     made = make.row(0)
     grounded = made.score("groundedness")
-    held = replace(grounded, parts=(replace(grounded.parts[0], sources=(0, 2)),))
-    run = save([replace(made, scores=(held,))], metrics=("groundedness",))
+    supported = replace(grounded, parts=(replace(grounded.parts[0], sources=(0, 2)),))
+    run = save([replace(made, scores=(supported,))], metrics=("groundedness",))
     assert "supported by context 1, 3" in shown(render_row, store.row(run, "row-1"))
     write_html(store, run, tmp_path / "r.html")
     assert "<small>supported by context 1, 3</small>" in (tmp_path / "r.html").read_text(

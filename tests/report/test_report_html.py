@@ -324,7 +324,7 @@ def test_a_row_costs_at_most_2_kb_besides_its_own_texts(make, save, store, tmp_p
     assert extra / 200 <= 2048, f"{extra / 200:.0f} bytes a row"
 
 
-def test_rows_beyond_the_limit_are_left_out_and_said(make, save, store, tmp_path):
+def test_rows_beyond_the_limit_are_left_out_with_a_note(make, save, store, tmp_path):
     rows = [make.row(i, sentences=(("x", 0 if i == 7 else 3),)) for i in range(12)]
     write_html(store, save(rows), tmp_path / "r.html", max_rows=5)
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -333,7 +333,7 @@ def test_rows_beyond_the_limit_are_left_out_and_said(make, save, store, tmp_path
     assert page.index(">row-8<") < page.index(">row-1<")
 
 
-def test_a_place_that_cannot_be_written_is_said_and_nothing_is_left(store, mixed, tmp_path):
+def test_an_unwritable_path_is_an_error_and_leaves_no_file(store, mixed, tmp_path):
     with pytest.raises(EnvironmentFailure, match="E0107"):
         write_html(store, mixed, tmp_path / "no" / "r.html")
     assert list(tmp_path.glob("*.part")) == []
@@ -395,8 +395,8 @@ def test_what_lies_behind_a_cause_and_listed_parts_are_in_the_page_and_fit_it(
     finer = tuple(
         replace(FINER[name], detail=XSS[0]) for name in ("hallucination", "right_without_evidence")
     )
-    kept = Part("guideline", Status.JUDGED, text=XSS[2], value=0.0, passed=False, rationale=XSS[3])
-    score = Score("guidelines", Status.JUDGED, 0.0, verdict=Verdict.FAIL, parts=(kept,))
+    part = Part("guideline", Status.JUDGED, text=XSS[2], value=0.0, passed=False, rationale=XSS[3])
+    score = Score("guidelines", Status.JUDGED, 0.0, verdict=Verdict.FAIL, parts=(part,))
     row = replace(
         made,
         scores=(*made.scores, score),

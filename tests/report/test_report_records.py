@@ -126,7 +126,7 @@ def test_an_unknown_format_names_the_nearest(store, mixed, tmp_path):
 
 
 @pytest.mark.parametrize("format", ["jsonl", "csv", "parquet"])
-def test_a_folder_that_is_not_there_is_said(store, mixed, tmp_path, format):
+def test_exporting_into_a_missing_folder_is_an_error(store, mixed, tmp_path, format):
     with pytest.raises(EnvironmentFailure, match="E0107"):
         export(store, mixed, format, tmp_path / "no" / "where.x")
 

@@ -177,7 +177,7 @@ def test_of_a_slice_with_two_values_only_the_lower_side_is_shown(store, mixed):
     )
 
 
-def test_a_slice_that_is_an_identifier_is_left_out_and_said(make, save, store):
+def test_a_slice_that_is_an_identifier_is_left_out_with_a_note(make, save, store):
     s = summarise(store, save([make.row(i, slices={"url": f"u{i}"}) for i in range(101)]))
     assert s.slices == ()
     assert any("url" in note for note in s.notes)
@@ -230,8 +230,8 @@ def test_rows_and_runs_are_plain_json_too(make, save, store):
     )
     assert row["scores"][1]["parts"][0]["evidence"][0]["context"] == 0
     assert row["sample"]["question"] == "lone \ufffd surrogate"
-    found = json.loads(orjson.dumps(run_json(store.run(run))))
-    assert (found["run_id"], found["state"], found["rows"]) == (run, "finished", 1)
+    record = json.loads(orjson.dumps(run_json(store.run(run))))
+    assert (record["run_id"], record["state"], record["rows"]) == (run, "finished", 1)
 
 
 def test_a_rating_of_the_whole_response_is_quoted_as_such(make, save, store):

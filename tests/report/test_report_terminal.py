@@ -36,7 +36,7 @@ def test_the_first_line_says_the_verdict_in_words(store, mixed):
     assert first == "4 of 8 rows pass, 2 fail, 1 undecided, 1 could not be read"
 
 
-def test_the_summary_says_all_that_was_promised(store, mixed):
+def test_the_summary_shows_every_documented_part(store, mixed):
     text = shown(render_summary, summarise(store, mixed))
     for words in (
         "groundedness",
@@ -72,7 +72,7 @@ def test_the_summary_says_all_that_was_promised(store, mixed):
         ("panel:offline+other:m", "", "Judge: panel:offline+other:m"),
     ],
 )
-def test_only_of_the_offline_judge_it_is_said_that_nothing_leaves_the_machine(
+def test_only_for_the_offline_judge_the_summary_states_that_no_text_leaves_the_machine(
     store, mixed, uri, base_url, title
 ):
     summary = summarise(store, mixed)

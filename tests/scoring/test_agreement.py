@@ -152,11 +152,11 @@ def test_weights_of_a_kappa_follow_the_points_of_the_scale():
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=60))
 def test_kendall_agrees_with_scipy_under_any_ties(pairs):
     x, y = np.array(pairs, dtype=float).T
-    found = agreement.kendall(x, y)
+    tau = agreement.kendall(x, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = stats.kendalltau(x, y).statistic
-    assert found is None if math.isnan(expected) else found == pytest.approx(expected, abs=1e-10)
+    assert tau is None if math.isnan(expected) else tau == pytest.approx(expected, abs=1e-10)
 
 
 # ---- resampled counts are the plain figures ----
@@ -254,11 +254,11 @@ SIGNED |= {"spearman", "kendall"}
 @settings(max_examples=examples(60), deadline=None)
 @given(tables)
 def test_every_figure_is_finite_in_range_and_inside_its_interval_or_says_why_not(table):
-    found = agreement.figures(made(table), draws=100)
+    result = agreement.figures(made(table), draws=100)
     every = [
-        *found.pooled,
-        *found.macro,
-        *(figure for part in found.slices for figure in part.figures),
+        *result.pooled,
+        *result.macro,
+        *(figure for part in result.slices for figure in part.figures),
     ]
     for figure in every:
         if figure.value is None:
@@ -365,19 +365,19 @@ def test_rows_of_a_cluster_that_go_together_make_the_interval_wider():
 
 def test_macro_is_the_mean_over_slices_and_pooled_is_over_rows():
     r = rows(2, n=300, slices=3)
-    found = agreement.figures(r, draws=200)
+    result = agreement.figures(r, draws=200)
     own = [
         metrics.cohen_kappa_score(r.truth[r.slice == i], r.passes[r.slice == i]) for i in range(3)
     ]
-    assert by_name(found.macro)["kappa"].value == pytest.approx(np.mean(own))
-    assert by_name(found.pooled)["kappa"].value == pytest.approx(
+    assert by_name(result.macro)["kappa"].value == pytest.approx(np.mean(own))
+    assert by_name(result.pooled)["kappa"].value == pytest.approx(
         metrics.cohen_kappa_score(r.truth, r.passes)
     )
-    assert [by_name(part.figures)["kappa"].value for part in found.slices] == pytest.approx(own)
-    assert [part.n for part in found.slices] == [int((r.slice == i).sum()) for i in range(3)]
+    assert [by_name(part.figures)["kappa"].value for part in result.slices] == pytest.approx(own)
+    assert [part.n for part in result.slices] == [int((r.slice == i).sum()) for i in range(3)]
 
 
-def test_a_slice_without_the_figure_is_left_out_of_macro_and_said():
+def test_a_slice_without_the_figure_is_left_out_of_macro_with_a_note():
     truth = np.array([True, False] * 20 + [False] * 20)
     passes = np.array([True, False] * 18 + [False, False, True, True] + [False] * 20)
     where = np.repeat([0, 1], [40, 20])
@@ -389,11 +389,11 @@ def test_a_slice_without_the_figure_is_left_out_of_macro_and_said():
         slice=where,
         slice_names=("a", "b", "empty"),
     )
-    found = agreement.figures(r, draws=200)
-    recall = by_name(found.macro)["recall"]
-    assert recall.value == by_name(found.slices[0].figures)["recall"].value
+    result = agreement.figures(r, draws=200)
+    recall = by_name(result.macro)["recall"]
+    assert recall.value == by_name(result.slices[0].figures)["recall"].value
     assert recall.reason == "not defined in 2 of 3 slices, which are left out"
-    assert by_name(found.slices[2].figures)["accuracy"].reason == "no rows"
+    assert by_name(result.slices[2].figures)["accuracy"].reason == "no rows"
 
 
 def test_without_slices_there_is_no_macro():
@@ -411,54 +411,54 @@ def simple(truth, passes, **others):
 
 
 def test_one_class_only_leaves_out_what_needs_both_and_says_so():
-    found = by_name(agreement.figures(simple([1] * 20, [1] * 15 + [0] * 5)).pooled)
-    assert found["recall"].value == 0.75
-    assert found["recall"].interval is not None
-    assert found["specificity"].reason == "not defined: there are no rows that people fail"
+    figures = by_name(agreement.figures(simple([1] * 20, [1] * 15 + [0] * 5)).pooled)
+    assert figures["recall"].value == 0.75
+    assert figures["recall"].interval is not None
+    assert figures["specificity"].reason == "not defined: there are no rows that people fail"
     for name in ("specificity", "auc", "mcc", "balanced_accuracy", "false_positive_rate"):
-        assert found[name].value is None, name
-    assert found["kappa"].value == 0  # a constant side agrees as chance would
-    assert found["kappa"].interval is None
+        assert figures[name].value is None, name
+    assert figures["kappa"].value == 0  # a constant side agrees as chance would
+    assert figures["kappa"].interval is None
 
 
 def test_a_constant_judge_has_no_mcc_and_no_interval_of_auc():
-    found = by_name(agreement.figures(simple([1, 0] * 15, [1] * 30)).pooled)
-    assert found["mcc"].value is None
-    assert found["mcc"].reason == "not defined: there are no rows that the judge fails"
-    assert (found["auc"].value, found["auc"].interval) == (0.5, None)
-    assert found["kappa"].value == 0
-    assert found["precision"].interval.low < 0.5 < found["precision"].interval.high
+    figures = by_name(agreement.figures(simple([1, 0] * 15, [1] * 30)).pooled)
+    assert figures["mcc"].value is None
+    assert figures["mcc"].reason == "not defined: there are no rows that the judge fails"
+    assert (figures["auc"].value, figures["auc"].interval) == (0.5, None)
+    assert figures["kappa"].value == 0
+    assert figures["precision"].interval.low < 0.5 < figures["precision"].interval.high
 
 
-def test_perfect_agreement_is_bounded_by_what_may_have_gone_unmet():
-    found = by_name(agreement.figures(simple([1, 0] * 20, [1, 0] * 20)).pooled)
-    assert found["accuracy"].interval.low == pytest.approx(0.025 ** (1 / 40))
-    assert found["recall"].interval.low == pytest.approx(0.025 ** (1 / 20))
-    assert found["kappa"].interval.high == 1
-    assert found["kappa"].interval.low == pytest.approx(2 * 0.025 ** (1 / 20) - 1)
+def test_perfect_agreement_is_bounded_by_the_errors_that_may_have_been_missed():
+    figures = by_name(agreement.figures(simple([1, 0] * 20, [1, 0] * 20)).pooled)
+    assert figures["accuracy"].interval.low == pytest.approx(0.025 ** (1 / 40))
+    assert figures["recall"].interval.low == pytest.approx(0.025 ** (1 / 20))
+    assert figures["kappa"].interval.high == 1
+    assert figures["kappa"].interval.low == pytest.approx(2 * 0.025 ** (1 / 20) - 1)
 
 
 def test_one_cluster_gives_the_figures_without_intervals():
-    found = by_name(
+    figures = by_name(
         agreement.figures(
             simple([1, 0, 1, 0, 1, 1], [1, 0, 0, 0, 1, 1], cluster=np.zeros(6, int))
         ).pooled
     )
-    assert found["accuracy"].value == pytest.approx(5 / 6)
-    assert found["accuracy"].interval is None
-    assert "too few clusters" in found["accuracy"].reason
+    assert figures["accuracy"].value == pytest.approx(5 / 6)
+    assert figures["accuracy"].interval is None
+    assert "too few clusters" in figures["accuracy"].reason
 
 
 def test_five_clusters_give_an_interval_and_a_warning():
-    found = by_name(agreement.figures(rows(0, n=100, clusters=5)).pooled)
-    assert found["accuracy"].interval is not None
-    assert found["accuracy"].reason == "only 5 clusters: read the interval with care"
+    figures = by_name(agreement.figures(rows(0, n=100, clusters=5)).pooled)
+    assert figures["accuracy"].interval is not None
+    assert figures["accuracy"].reason == "only 5 clusters: read the interval with care"
 
 
 def test_no_rows_give_reasons_and_no_figures():
-    found = agreement.figures(simple([], []))
-    assert {figure.value for figure in found.pooled} == {None}
-    assert {figure.reason for figure in found.pooled} == {"no rows"}
+    result = agreement.figures(simple([], []))
+    assert {figure.value for figure in result.pooled} == {None}
+    assert {figure.reason for figure in result.pooled} == {"no rows"}
     assert agreement.cut_curve(simple([], [])) == ()
     assert agreement.reliability(simple([], [])) == ()
 
@@ -487,7 +487,7 @@ def test_what_cannot_be_compared_is_refused():
 # ---- differences ----
 
 
-def test_a_better_judge_is_told_from_a_worse_one_and_the_same_judge_is_not():
+def test_a_better_judge_differs_significantly_from_a_worse_one_and_the_same_judge_does_not():
     rng = np.random.default_rng(0)
     truth = rng.random(600) < 0.5
     good, bad = truth ^ (rng.random(600) < 0.1), truth ^ (rng.random(600) < 0.3)
@@ -496,16 +496,16 @@ def test_a_better_judge_is_told_from_a_worse_one_and_the_same_judge_is_not():
         "good": simple(truth, good),
         "good again": simple(truth, good),
     }
-    found = {
+    differences = {
         (d.a, d.b, d.figure): d
         for d in agreement.differences(judges, ["kappa", "accuracy", "prevalence"])
     }
-    assert len(found) == 6
-    gain = found["bad", "good", "accuracy"]
+    assert len(differences) == 6
+    gain = differences["bad", "good", "accuracy"]
     assert gain.difference == pytest.approx((truth == good).mean() - (truth == bad).mean())
     assert present(gain.interval).low > 0
     assert present(gain.p) < 0.001
-    same = found["good", "good again", "kappa"]
+    same = differences["good", "good again", "kappa"]
     assert same.difference == 0
     assert same.p == 1
     assert present(same.interval).low < 0 < present(same.interval).high
@@ -516,14 +516,14 @@ def test_a_paired_difference_of_accuracies_has_the_standard_error_of_its_rows():
     rng = np.random.default_rng(1)
     truth = rng.random(2000) < 0.5
     a, b = truth ^ (rng.random(2000) < 0.2), truth ^ (rng.random(2000) < 0.25)
-    (found,) = agreement.differences(
+    (difference,) = agreement.differences(
         {"a": simple(truth, a), "b": simple(truth, b)}, ["accuracy"], draws=4000
     )
     gaps = (truth == b).astype(float) - (truth == a)
     error = gaps.std(ddof=1) / math.sqrt(2000)
-    assert (present(found.interval).high - present(found.interval).low) / 2 == pytest.approx(
-        1.96 * error, rel=0.05
-    )
+    assert (
+        present(difference.interval).high - present(difference.interval).low
+    ) / 2 == pytest.approx(1.96 * error, rel=0.05)
 
 
 def test_p_values_are_corrected_for_all_that_are_shown():
@@ -556,9 +556,9 @@ def test_judges_on_other_rows_are_not_compared():
 
 def test_the_confusion_matrix_has_the_labels_in_rows():
     r = rows(0)
-    found = agreement.confusion(r)
-    assert found.labels == ("0", "1", "2", "3")
-    assert np.array_equal(found.counts, metrics.confusion_matrix(*r.grades))
+    confusion = agreement.confusion(r)
+    assert confusion.labels == ("0", "1", "2", "3")
+    assert np.array_equal(confusion.counts, metrics.confusion_matrix(*r.grades))
     assert agreement.confusion(simple([1, 1, 0], [1, 0, 0])).counts == ((1, 0), (1, 1))
 
 
@@ -601,15 +601,13 @@ def recorded(name):
     if not path.exists():
         pytest.skip("the folder ../shared/data (or RAGASSAY_DATA) is not there")
     with gzip.open(path) as file:
-        found = [orjson.loads(line) for line in file]
-    return found, json.loads((DATA / "reference_agreement.json").read_text())[name]
+        rows = [orjson.loads(line) for line in file]
+    return rows, json.loads((DATA / "reference_agreement.json").read_text())[name]
 
 
-def judged(found, judge, cut, points=()):
+def judged(rows, judge, cut, points=()):
     pairs = [
-        (row["label"], row["judges"][judge])
-        for row in found
-        if row["judges"].get(judge) is not None
+        (row["label"], row["judges"][judge]) for row in rows if row["judges"].get(judge) is not None
     ]
     label, score = np.array(pairs, dtype=float).T
     grades = (np.searchsorted(points, label), np.searchsorted(points, score)) if points else None
@@ -620,10 +618,10 @@ ALIASES = {"accuracy": "graded_accuracy", "kappa": "graded_kappa"}
 
 
 def test_the_published_agreement_of_33_recorded_judges_is_reproduced():
-    found, expected = recorded("llmjudge_labels")
+    rows, expected = recorded("llmjudge_labels")
     assert len(expected) == 33
     for judge, figures in expected.items():
-        r = judged(found, judge, 2, (0.0, 1.0, 2.0, 3.0))
+        r = judged(rows, judge, 2, (0.0, 1.0, 2.0, 3.0))
         for name, value in figures.items():
             if name == "n":
                 assert len(r) == value
@@ -640,11 +638,11 @@ def test_the_published_agreement_of_33_recorded_judges_is_reproduced():
 
 
 def test_the_agreement_of_judges_of_open_answers_is_reproduced():
-    found, expected = recorded("openqa_eval")
+    rows, expected = recorded("openqa_eval")
     for judge, figures in expected.items():
         if "vs" in judge:
             continue
-        r = judged(found, judge, 1)
+        r = judged(rows, judge, 1)
         for name, value in figures.items():
             assert (len(r) if name == "n" else agreement.point(name, r)) == pytest.approx(
                 value, abs=5.1e-5
@@ -655,8 +653,8 @@ def test_the_agreement_of_judges_of_open_answers_is_reproduced():
 
 
 def test_the_agreement_of_judges_of_real_claims_is_reproduced():
-    found, expected = recorded("wice")
-    claims = [row for row in found if row["slice"] == "claim" and row["split"] == "test"]
+    rows, expected = recorded("wice")
+    claims = [row for row in rows if row["slice"] == "claim" and row["split"] == "test"]
     names = {
         "accuracy3": "graded_accuracy",
         "kappa3": "graded_kappa",
@@ -684,10 +682,10 @@ def test_the_agreement_of_judges_of_real_claims_is_reproduced():
 
 
 def test_correlations_with_the_quality_of_multi_turn_answers_are_reproduced():
-    found, expected = recorded("mtrag_human")
+    rows, expected = recorded("mtrag_human")
     for judge, figures in expected.items():
-        score = np.array([row["judges"][judge] for row in found], dtype=float)
-        label = np.array([row["label"] for row in found], dtype=float)
+        score = np.array([row["judges"][judge] for row in rows], dtype=float)
+        label = np.array([row["label"] for row in rows], dtype=float)
         assert len(score) == figures["n"]
         assert agreement.kendall(score, label) == pytest.approx(
             figures["kendall_tau_b"], abs=5.1e-5
@@ -699,7 +697,7 @@ def test_correlations_with_the_quality_of_multi_turn_answers_are_reproduced():
             figures["auroc_faithful_ge3"], abs=5.1e-5
         )
         for quality in ("appropriateness", "completeness"):
-            other = np.array([row["labels"][quality] for row in found], dtype=float)
+            other = np.array([row["labels"][quality] for row in rows], dtype=float)
             assert agreement.spearman(score, other) == pytest.approx(
                 figures[f"spearman_{quality}"], abs=5.1e-5
             )

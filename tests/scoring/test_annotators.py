@@ -50,12 +50,12 @@ def noisy(seed, n=80, people=3, values=4, right=0.7, gaps=0.0, clusters=None):
     """People who give the row's true value with probability `right`, else any."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, values, n)
-    found = np.stack(
+    labels = np.stack(
         [np.where(rng.random(n) < right, truth, rng.integers(0, values, n)) for _ in range(people)],
         1,
     )
-    found = np.where(rng.random(found.shape) < gaps, NAN, found)
-    return table(found, None if clusters is None else np.arange(n) % clusters), truth
+    labels = np.where(rng.random(labels.shape) < gaps, NAN, labels)
+    return table(labels, None if clusters is None else np.arange(n) % clusters), truth
 
 
 # ---- references ----
@@ -117,9 +117,13 @@ def test_with_gaps_fleiss_kappa_and_ac1_equal_irrcac():
 
 def test_pairs_of_people_have_cohens_kappa_of_scikit_learn_over_the_rows_that_both_labelled():
     given_votes, _ = noisy(3, n=120, gaps=0.2)
-    found = measure(given_votes, draws=100)
-    assert [(pair.a, pair.b) for pair in found.pairs] == [("p0", "p1"), ("p0", "p2"), ("p1", "p2")]
-    for pair, (i, j) in zip(found.pairs, itertools.combinations(range(3), 2), strict=True):
+    agreement = measure(given_votes, draws=100)
+    assert [(pair.a, pair.b) for pair in agreement.pairs] == [
+        ("p0", "p1"),
+        ("p0", "p2"),
+        ("p1", "p2"),
+    ]
+    for pair, (i, j) in zip(agreement.pairs, itertools.combinations(range(3), 2), strict=True):
         both = ~np.isnan(given_votes.values[:, [i, j]]).any(1)
         a, b = given_votes.values[both, i].astype(int), given_votes.values[both, j].astype(int)
         by_name = {figure.name: figure.value for figure in pair.figures}
@@ -172,14 +176,14 @@ def test_the_alternative_annotator_test_equals_the_papers_procedure_on_independe
     rng = np.random.default_rng(seed + 100)
     judge = np.where(rng.random(70) < 0.4 + 0.1 * seed, truth, rng.integers(0, 4, 70)).astype(float)
     judge[3] = NAN
-    found = alt_test(judge, given_votes, epsilon=0.1, score=name, draws=100)
+    test = alt_test(judge, given_votes, epsilon=0.1, score=name, draws=100)
     n, ps, beaten, advantage = reference_alt_test(judge, given_votes.values, 0.1, 0.05, score)
-    assert [person.n for person in found.people] == n
-    assert [person.p for person in found.people] == pytest.approx(ps, abs=1e-10)
-    assert [person.beaten for person in found.people] == list(beaten)
-    assert found.winning_rate == pytest.approx(np.mean(beaten))
-    assert found.advantage.value == pytest.approx(advantage)
-    assert found.may_replace is bool(np.mean(beaten) >= 0.5)
+    assert [person.n for person in test.people] == n
+    assert [person.p for person in test.people] == pytest.approx(ps, abs=1e-10)
+    assert [person.beaten for person in test.people] == list(beaten)
+    assert test.winning_rate == pytest.approx(np.mean(beaten))
+    assert test.advantage.value == pytest.approx(advantage)
+    assert test.may_replace is bool(np.mean(beaten) >= 0.5)
 
 
 # ---- hand-worked ----
@@ -202,7 +206,7 @@ def test_alpha_of_krippendorffs_own_example():
         [NAN, NAN, 1, 1],
         [NAN, NAN, 3, NAN],
     ]
-    found = measure(table(rows), draws=100)
+    agreement = measure(table(rows), draws=100)
     published = {
         "alpha": 0.743,
         "alpha_ordinal": 0.815,
@@ -210,25 +214,25 @@ def test_alpha_of_krippendorffs_own_example():
         "alpha_ratio": 0.797,
     }
     for name, value in published.items():
-        assert present(found.figure(name)).value == pytest.approx(value, abs=5e-4)
-    assert (found.rows, found.shared) == (12, 11)
-    assert found.warnings == ("rows with one label only, which say nothing of agreement: 1",)
+        assert present(agreement.figure(name)).value == pytest.approx(value, abs=5e-4)
+    assert (agreement.rows, agreement.shared) == (12, 11)
+    assert agreement.warnings == ("rows with one label only, which say nothing of agreement: 1",)
 
 
 def test_two_values_and_two_people_by_hand():
     # 4 yes-yes, 1 yes-no, 2 no-yes, 3 no-no: observed 0.7.
-    found = measure(table([[1, 1]] * 4 + [[1, 0]] + [[0, 1]] * 2 + [[0, 0]] * 3), draws=100)
-    assert present(found.figure("observed_agreement")).value == pytest.approx(0.7)
+    agreement = measure(table([[1, 1]] * 4 + [[1, 0]] + [[0, 1]] * 2 + [[0, 0]] * 3), draws=100)
+    assert present(agreement.figure("observed_agreement")).value == pytest.approx(0.7)
     # Scott's pi: q = 11/20, chance q^2 + (1-q)^2 = 0.505; AC1: chance 2 q (1-q) = 0.495.
-    assert present(found.figure("fleiss_kappa")).value == pytest.approx((0.7 - 0.505) / 0.495)
-    assert present(found.figure("ac1")).value == pytest.approx((0.7 - 0.495) / 0.505)
+    assert present(agreement.figure("fleiss_kappa")).value == pytest.approx((0.7 - 0.505) / 0.495)
+    assert present(agreement.figure("ac1")).value == pytest.approx((0.7 - 0.495) / 0.505)
     # alpha: 1 - 19 * 6 / (2 * 11 * 9), ordered pairs.
-    assert present(found.figure("alpha")).value == pytest.approx(1 - 19 * 6 / 198)
+    assert present(agreement.figure("alpha")).value == pytest.approx(1 - 19 * 6 / 198)
     # Cohen: chance 0.5 * 0.6 + 0.5 * 0.4 = 0.5.
-    assert {figure.name: figure.value for figure in found.pairs[0].figures} == pytest.approx(
+    assert {figure.name: figure.value for figure in agreement.pairs[0].figures} == pytest.approx(
         {"accuracy": 0.7, "kappa": 0.4}
     )
-    assert {figure.name for figure in found.figures} == {
+    assert {figure.name for figure in agreement.figures} == {
         "observed_agreement",
         "alpha",
         "fleiss_kappa",
@@ -252,14 +256,14 @@ def test_where_judge_and_person_never_differ_p_is_the_chance_of_not_having_met_a
     # Everyone says the same on 40 rows: no gap is seen; a share of 0.2 of gaps goes unmet with 0.8
     # ** 40.
     same = table([[1, 1, 1]] * 20 + [[0, 0, 0]] * 20)
-    found = alt_test([1.0] * 20 + [0.0] * 20, same, epsilon=0.2)
-    assert [person.p for person in found.people] == pytest.approx([0.8**40] * 3)
+    test = alt_test([1.0] * 20 + [0.0] * 20, same, epsilon=0.2)
+    assert [person.p for person in test.people] == pytest.approx([0.8**40] * 3)
     # In ten clusters only ten chances to meet one: 0.8 ** 10, and with three people 0.05 / (1 + 1/2
     # + 1/3) = 0.027.
     grouped = table([[1, 1, 1]] * 20 + [[0, 0, 0]] * 20, np.arange(40) // 4)
-    found = alt_test([1.0] * 20 + [0.0] * 20, grouped, epsilon=0.2)
-    assert [person.p for person in found.people] == pytest.approx([0.8**10] * 3)
-    assert found.winning_rate == 0.0
+    test = alt_test([1.0] * 20 + [0.0] * 20, grouped, epsilon=0.2)
+    assert [person.p for person in test.people] == pytest.approx([0.8**10] * 3)
+    assert test.winning_rate == 0.0
     assert [person.p for person in alt_test([1.0] * 20 + [0.0] * 20, same, epsilon=0.0).people] == [
         1.0
     ] * 3
@@ -287,20 +291,20 @@ def test_rows_of_one_cluster_count_as_less_than_rows_of_their_own():
 # ---- what is not defined, and what to beware of ----
 
 
-def test_two_people_are_tested_with_the_caution_that_the_test_wants_three():
+def test_two_people_are_tested_with_a_warning_that_the_test_needs_three():
     given_votes, truth = noisy(5, n=60, people=2, right=0.9)
-    found = alt_test(truth.astype(float), given_votes)
-    assert found.winning_rate == 1.0
-    assert found.warnings[0].startswith("two people only")
+    test = alt_test(truth.astype(float), given_votes)
+    assert test.winning_rate == 1.0
+    assert test.warnings[0].startswith("two people only")
 
 
 def test_people_with_few_rows_are_not_tested_and_without_any_there_is_no_answer():
     given_votes, truth = noisy(6, n=60)
     values = given_votes.values.copy()
     values[20:, 2] = NAN
-    found = alt_test(truth.astype(float), table(values))
-    assert [person.p is None for person in found.people] == [False, False, True]
-    assert found.people[2].reason == "not tested: labelled 20 of the shared rows, fewer than 30"
+    test = alt_test(truth.astype(float), table(values))
+    assert [person.p is None for person in test.people] == [False, False, True]
+    assert test.people[2].reason == "not tested: labelled 20 of the shared rows, fewer than 30"
     nobody = alt_test(truth[:10].astype(float), table(given_votes.values[:10]))
     assert (nobody.winning_rate, nobody.may_replace, nobody.advantage.value) == (None, None, None)
     assert nobody.advantage.reason == "not defined: nobody could be tested"
@@ -310,8 +314,8 @@ def test_people_who_saw_few_rows_are_named_because_they_may_have_been_called_in_
     given_votes, truth = noisy(7, n=120)
     values = given_votes.values.copy()
     values[40:, 2] = NAN
-    found = alt_test(truth.astype(float), table(values))
-    assert any(warning.startswith("p2 labelled 40 of 120 rows") for warning in found.warnings)
+    test = alt_test(truth.astype(float), table(values))
+    assert any(warning.startswith("p2 labelled 40 of 120 rows") for warning in test.warnings)
 
 
 @pytest.mark.parametrize(
@@ -324,31 +328,31 @@ def test_people_who_saw_few_rows_are_named_because_they_may_have_been_called_in_
     ],
 )
 def test_what_is_not_defined_says_why(rows, reason):
-    found = measure(table(rows if rows else np.zeros((0, 2))), draws=100)
-    alpha = present(found.figure("alpha"))
+    agreement = measure(table(rows if rows else np.zeros((0, 2))), draws=100)
+    alpha = present(agreement.figure("alpha"))
     assert alpha.value is None
     assert reason in alpha.reason
     assert alpha.interval is None
 
 
 def test_few_rows_that_differ_from_the_commonest_value_give_a_figure_without_interval():
-    found = measure(table([[1, 1]] * 40 + [[1, 0], [0, 0]]), draws=100)
-    alpha = present(found.figure("alpha"))
+    agreement = measure(table([[1, 1]] * 40 + [[1, 0], [0, 0]]), draws=100)
+    alpha = present(agreement.figure("alpha"))
     assert alpha.value is not None
     assert alpha.interval is None
     assert alpha.reason == "no interval: only 2 rows hold any but the commonest value"
-    assert present(found.figure("observed_agreement")).interval is not None
+    assert present(agreement.figure("observed_agreement")).interval is not None
 
 
 def test_all_rows_in_one_cluster_give_figures_without_intervals():
     given_votes, _ = noisy(8, clusters=1)
-    found = measure(given_votes, draws=100)
-    assert all(figure.interval is None and figure.value is not None for figure in found.figures)
-    assert found.figures[0].reason == "no interval: all rows lie in one cluster"
-    assert found.warnings == ("only 1 clusters: read the intervals with care",)
+    agreement = measure(given_votes, draws=100)
+    assert all(figure.interval is None and figure.value is not None for figure in agreement.figures)
+    assert agreement.figures[0].reason == "no interval: all rows lie in one cluster"
+    assert agreement.warnings == ("only 1 clusters: read the intervals with care",)
 
 
-def test_what_does_not_fit_is_refused():
+def test_invalid_arguments_of_the_annotator_figures_are_refused():
     given_votes, truth = noisy(9)
     with pytest.raises(ValueError, match="every row"):
         alt_test(truth[:5].astype(float), given_votes)
@@ -370,10 +374,12 @@ def test_labels_become_a_table_with_gaps_and_clusters():
         HumanLabel("a", "g", "y", 2),
         HumanLabel("c", "g", "x", 3),
     ]
-    found = votes(labels, {"a": "d1", "c": "d1"})
-    assert (found.people, found.rows) == (("x", "y"), ("a", "b", "c"))
-    assert np.array_equal(found.values, np.array([[1, 2], [NAN, 0], [3, NAN]]), equal_nan=True)
-    assert found.cluster.tolist() == [0, 1, 0]
+    given_votes = votes(labels, {"a": "d1", "c": "d1"})
+    assert (given_votes.people, given_votes.rows) == (("x", "y"), ("a", "b", "c"))
+    assert np.array_equal(
+        given_votes.values, np.array([[1, 2], [NAN, 0], [3, NAN]]), equal_nan=True
+    )
+    assert given_votes.cluster.tolist() == [0, 1, 0]
 
 
 # ---- laws ----
@@ -390,21 +396,24 @@ def test_neither_the_order_of_people_nor_of_rows_matters_and_no_figure_leaves_it
 ):
     values = np.array(rows)
     for name in COEFFICIENTS:
-        found = coefficient(name, values)
+        value = coefficient(name, values)
         again = coefficient(name, values[::-1][:, list(order)])
-        assert (found is None) == (again is None)
-        if found is not None:
-            assert found == pytest.approx(again, abs=1e-12)
-            assert found <= 1 + 1e-9
+        assert (value is None) == (again is None)
+        if value is not None:
+            assert value == pytest.approx(again, abs=1e-12)
+            assert value <= 1 + 1e-9
             lone = (~np.isnan(values)).sum(1) == 1
-            assert found >= -1 - 1e-9 or (name in ("fleiss_kappa", "ac1") and lone.any())
+            assert value >= -1 - 1e-9 or (name in ("fleiss_kappa", "ac1") and lone.any())
 
 
 @settings(max_examples=examples(40), deadline=None)
 @given(cells)
 def test_intervals_hold_their_value_and_nothing_is_nan(rows):
-    found = measure(table(rows), draws=100)
-    for figure in [*found.figures, *(figure for pair in found.pairs for figure in pair.figures)]:
+    agreement = measure(table(rows), draws=100)
+    for figure in [
+        *agreement.figures,
+        *(figure for pair in agreement.pairs for figure in pair.figures),
+    ]:
         assert figure.value is None or np.isfinite(figure.value)
         assert (figure.value is not None) or figure.reason
         if figure.interval is not None:
@@ -428,7 +437,7 @@ def test_the_interval_of_alpha_holds_the_truth_at_least_nineteen_times_in_twenty
 ):
     # Two people both give the true value with probability right^2, else agree by chance: alpha =
     # right^2.
-    held = total = 0
+    covered = total = 0
     for seed in range(150):
         rng = np.random.default_rng(seed)
         truth = np.repeat(rng.integers(0, values, n // size), size)
@@ -439,13 +448,15 @@ def test_the_interval_of_alpha_holds_the_truth_at_least_nineteen_times_in_twenty
             ],
             1,
         )
-        found = measure(table(rows, np.arange(n) // size), draws=200, seed=seed, pair_figures=())
-        interval = present(found.figure("alpha")).interval
+        agreement = measure(
+            table(rows, np.arange(n) // size), draws=200, seed=seed, pair_figures=()
+        )
+        interval = present(agreement.figure("alpha")).interval
         if interval is not None:
             total += 1
-            held += interval.low <= right**2 <= interval.high
+            covered += interval.low <= right**2 <= interval.high
     assert total >= 140
-    assert held / total >= 0.91  # 0.95 less two and a half standard errors of 150 trials
+    assert covered / total >= 0.91  # 0.95 less two and a half standard errors of 150 trials
 
 
 # ---- real people ----
@@ -486,10 +497,10 @@ def test_the_two_annotators_of_openqa_agree_as_published():
         assert round(present(figure.value), 4) == expected[figure.name], figure.name
     # By question there is less to go by than by row: 202 questions, 990 answers.
     judge = [NAN if judges[row].get("gpt-4") is None else judges[row]["gpt-4"] for row in both.rows]
-    found = alt_test(judge, both)
-    assert (found.people[0].n, found.people[0].clusters) == (980, 202)
-    assert found.may_replace is True
-    better = [present(person.person_rate) > present(person.judge_rate) for person in found.people]
+    test = alt_test(judge, both)
+    assert (test.people[0].n, test.people[0].clusters) == (980, 202)
+    assert test.may_replace is True
+    better = [present(person.person_rate) > present(person.judge_rate) for person in test.people]
     assert better == [True, True]
     assert alt_test(judge, both, epsilon=0.0).winning_rate == 0.0  # yet worse than either person
 
@@ -497,9 +508,9 @@ def test_the_two_annotators_of_openqa_agree_as_published():
 @pytest.mark.parametrize("quality", ["correctness", "completeness", "overall"])
 def test_the_two_annotators_of_ragchecker_agree_as_published(quality):
     labels, clusters, _ = real("ragchecker_meta", quality)
-    found = measure(votes(labels, clusters), draws=200)
+    agreement = measure(votes(labels, clusters), draws=200)
     expected = published("ragchecker_meta")[f"annotators/{quality}"]
-    by_name = {figure.name: figure.value for figure in found.pairs[0].figures}
+    by_name = {figure.name: figure.value for figure in agreement.pairs[0].figures}
     by_name["kappa"] = by_name["graded_kappa"]
     for name, value in expected.items():
         assert round(present(by_name[name]), 4) == value, name
@@ -508,13 +519,13 @@ def test_the_two_annotators_of_ragchecker_agree_as_published(quality):
 def test_three_annotators_of_conversations_get_intervals_by_conversation():
     labels, clusters, judges = real("mtrag_human", "faithfulness")
     given_votes = votes(labels, clusters)
-    found = measure(given_votes, draws=400)
+    agreement = measure(given_votes, draws=400)
     values = given_votes.values
-    alpha = present(found.figure("alpha_ordinal"))
+    alpha = present(agreement.figure("alpha_ordinal"))
     assert alpha.value == pytest.approx(
         krippendorff.alpha(values.T, level_of_measurement="ordinal"), abs=1e-10
     )
-    assert found.clusters == len(set(clusters.values()))
+    assert agreement.clusters == len(set(clusters.values()))
     alone = measure(
         Votes(given_votes.people, given_votes.rows, values, np.arange(len(values))), draws=400
     )

@@ -44,36 +44,36 @@ def test_effective_clusters_are_kishs():
 
 def test_the_spread_leaves_out_draws_without_a_figure_and_is_none_where_most_are():
     draws = np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, np.nan], [2.0, 1.0]])
-    found = bootstrap.spread(draws)
-    assert found[0] == pytest.approx(1.0)
-    assert math.isnan(found[1])
+    spread = bootstrap.spread(draws)
+    assert spread[0] == pytest.approx(1.0)
+    assert math.isnan(spread[1])
 
 
 def test_the_logit_interval_by_hand():
     # share .8, deviation .05, 20 effective clusters: t(19) = 2.093, times sqrt(20 / 19), over .8 *
     # .2
-    found = bootstrap.interval(0.8, 0.05, 19, 0.0, 1.0)
+    interval = bootstrap.interval(0.8, 0.05, 19, 0.0, 1.0)
     reach = t_quantile(0.975, 19) * math.sqrt(20 / 19) * 0.05 / 0.16
     ends = [1 / (1 + math.exp(-(math.log(4) + sign * reach))) for sign in (-1, 1)]
-    assert (found.low, found.high) == pytest.approx(ends)
-    assert found.method == "cluster bootstrap t, logit"
+    assert (interval.low, interval.high) == pytest.approx(ends)
+    assert interval.method == "cluster bootstrap t, logit"
 
 
 def test_on_the_range_from_minus_one_to_one_the_scale_is_fishers_z():
-    found = bootstrap.interval(0.6, 0.1, 30, -1.0, 1.0, clustered=False)
+    interval = bootstrap.interval(0.6, 0.1, 30, -1.0, 1.0, clustered=False)
     reach = t_quantile(0.975, 30) * math.sqrt(31 / 30) * 0.1 / (1 - 0.36)
-    assert (found.low, found.high) == pytest.approx(
+    assert (interval.low, interval.high) == pytest.approx(
         (math.tanh(math.atanh(0.6) - reach), math.tanh(math.atanh(0.6) + reach))
     )
-    assert found.method == "bootstrap t, Fisher z"
+    assert interval.method == "bootstrap t, Fisher z"
 
 
-def test_without_spread_the_bound_is_on_clusters_that_went_unmet():
+def test_without_spread_the_bound_is_on_clusters_that_may_have_been_missed():
     # ten clusters, all at 1: 1 - .025 ** .1 = .3085 of the clusters may be at the other end
-    found = bootstrap.interval(1.0, 0.0, 9, 0.0, 1.0)
-    assert found.low == pytest.approx(0.025**0.1)
-    assert found.high == 1.0
-    assert found.method == "exact bound, no spread"
+    interval = bootstrap.interval(1.0, 0.0, 9, 0.0, 1.0)
+    assert interval.low == pytest.approx(0.025**0.1)
+    assert interval.high == 1.0
+    assert interval.method == "exact bound, no spread"
 
 
 @given(
@@ -82,14 +82,14 @@ def test_without_spread_the_bound_is_on_clusters_that_went_unmet():
 def test_every_interval_is_finite_in_range_and_holds_its_value(share, deviation, freedom, ends):
     low, high = ends
     value = low + share * (high - low)
-    found = bootstrap.interval(value, deviation, freedom, low, high)
-    assert low <= found.low <= value <= found.high <= high
+    interval = bootstrap.interval(value, deviation, freedom, low, high)
+    assert low <= interval.low <= value <= interval.high <= high
 
 
 def test_more_clusters_or_less_spread_make_an_interval_narrower():
     def width(deviation, freedom):
-        found = bootstrap.interval(0.7, deviation, freedom, 0.0, 1.0)
-        return found.high - found.low
+        interval = bootstrap.interval(0.7, deviation, freedom, 0.0, 1.0)
+        return interval.high - interval.low
 
     assert width(0.05, 5) > width(0.05, 50) > width(0.02, 50)
 
@@ -97,14 +97,14 @@ def test_more_clusters_or_less_spread_make_an_interval_narrower():
 @pytest.mark.slow
 def test_a_perfectly_calibrated_score_has_an_interval_that_reaches_zero():
     rng = np.random.default_rng(0)
-    held = 0
+    covered = 0
     for trial in range(200):
         seen = rng.normal(size=10) * 0.02  # the true gaps are 0
         draws = seen + rng.normal(size=(400, 10)) * 0.02
-        found = present(bootstrap.gap_interval(seen, draws, 200))
-        assert found.low <= np.abs(seen).sum() <= found.high, trial
-        held += found.low == 0
-    assert held >= 186  # 95 % of 200 is 190, less two standard errors
+        interval = present(bootstrap.gap_interval(seen, draws, 200))
+        assert interval.low <= np.abs(seen).sum() <= interval.high, trial
+        covered += interval.low == 0
+    assert covered >= 186  # 95 % of 200 is 190, less two standard errors
 
 
 def test_a_gap_far_from_zero_has_the_interval_of_its_size():
@@ -112,16 +112,16 @@ def test_a_gap_far_from_zero_has_the_interval_of_its_size():
     gaps = np.array([0.3] + [0.0] * 9)
     noise = np.zeros((4000, 10))
     noise[:, 0] = rng.normal(size=4000) * 0.02
-    found = present(bootstrap.gap_interval(gaps, gaps + noise, 1e6))
+    interval = present(bootstrap.gap_interval(gaps, gaps + noise, 1e6))
     ends = (0.3 - 1.96 * 0.02, 0.3 + 1.96 * 0.02)
-    assert (found.low, found.high) == pytest.approx(ends, abs=0.003)
+    assert (interval.low, interval.high) == pytest.approx(ends, abs=0.003)
 
 
 def test_no_gap_at_all_still_has_an_upper_end():
     draws = np.random.default_rng(2).normal(size=(400, 10)) * 0.01
-    found = present(bootstrap.gap_interval(np.zeros(10), draws, 20))
-    assert found.low == 0
-    assert 0.05 < found.high < 0.2
+    interval = present(bootstrap.gap_interval(np.zeros(10), draws, 20))
+    assert interval.low == 0
+    assert 0.05 < interval.high < 0.2
 
 
 def test_too_few_clusters_for_the_bins_give_no_interval_of_their_gaps():
@@ -133,7 +133,7 @@ def test_too_few_clusters_for_the_bins_give_no_interval_of_their_gaps():
 
 def test_gaps_smaller_than_their_noise_reach_from_zero_to_what_noise_makes():
     noise = np.random.default_rng(4).normal(size=(4000, 10)) * 0.02
-    found = present(bootstrap.gap_interval(np.full(10, 1e-4), noise, 1e6))
-    assert found.low == 0
+    interval = present(bootstrap.gap_interval(np.full(10, 1e-4), noise, 1e6))
+    assert interval.low == 0
     # sum of ten |N(0, .02)|: mean .16, standard deviation .02 * sqrt(10 (1 - 2 / pi)) = .038
-    assert found.high == pytest.approx(0.16 + 1.96 * 0.038, abs=0.01)
+    assert interval.high == pytest.approx(0.16 + 1.96 * 0.038, abs=0.01)

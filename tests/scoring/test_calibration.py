@@ -96,12 +96,12 @@ def test_classes_that_the_score_separates_give_finite_maps() -> None:
     assert fit("platt", score, truth)(np.array([0.5]))[0] == pytest.approx(0.5)
 
 
-def test_one_class_is_refused_and_said() -> None:
+def test_one_class_gives_no_calibrator_and_the_reason() -> None:
     with pytest.raises(ValueError, match="both needed"):
         fit("platt", np.array([0.1, 0.9]), np.array([True, True]))
-    found = calibrate(np.array([0.1, 0.9, 0.3]), np.array([True, True, True]))
-    assert found.calibrator is None
-    assert "both needed" in found.reason
+    result = calibrate(np.array([0.1, 0.9, 0.3]), np.array([True, True, True]))
+    assert result.calibrator is None
+    assert "both needed" in result.reason
 
 
 def test_folds_keep_clusters_whole_and_are_of_about_one_size() -> None:
@@ -127,16 +127,16 @@ def test_a_row_is_mapped_by_rows_of_other_folds_only() -> None:
 def test_calibration_mends_scores_that_are_too_high() -> None:
     score, truth, cluster = world(1500, 6, 150)
     for kind in ("platt", "isotonic", "beta"):
-        found = calibrate(score, truth, cluster, kind=kind, draws=200)
-        assert found.before is not None
-        assert found.after is not None
-        assert found.gain is not None
-        assert found.before.ece.value == pytest.approx(1 / 6, abs=0.04)  # the mean of s - s^2
-        assert found.after.ece.value is not None
-        assert found.after.ece.value < 0.05
-        assert found.gain.interval is not None
-        assert found.gain.interval.high < 0
-        assert found.before.brier.value == pytest.approx(brier_score_loss(truth, score), abs=1e-12)
+        result = calibrate(score, truth, cluster, kind=kind, draws=200)
+        assert result.before is not None
+        assert result.after is not None
+        assert result.gain is not None
+        assert result.before.ece.value == pytest.approx(1 / 6, abs=0.04)  # the mean of s - s^2
+        assert result.after.ece.value is not None
+        assert result.after.ece.value < 0.05
+        assert result.gain.interval is not None
+        assert result.gain.interval.high < 0
+        assert result.before.brier.value == pytest.approx(brier_score_loss(truth, score), abs=1e-12)
 
 
 def test_the_parts_of_the_brier_score_add_up_to_it() -> None:
@@ -201,7 +201,7 @@ def test_noise_is_seldom_adopted() -> None:
     assert adopted <= 6  # 2.5 % are due
 
 
-def test_what_cannot_be_said_has_a_reason_and_no_number() -> None:
+def test_a_cut_or_map_that_cannot_be_measured_has_a_reason_and_no_number() -> None:
     one = change_cut(np.array([0.1, 0.9]), np.array([True, False]), 0.5, np.array([7, 7]))
     assert (one.adopt, one.difference) == (False, None)
     assert "two clusters" in one.reason

@@ -62,7 +62,7 @@ def test_two_hundred_runs_against_themselves_raise_few_alarms(benchmarks):
         assert row["after_holm"] <= 0.11
 
 
-def test_the_table_names_a_cell_below_its_gate_and_not_one_that_is_not_held(benchmarks):
+def test_the_table_names_a_cell_below_its_gate_and_not_one_without_a_gate(benchmarks):
     cell = benchmarks["rates"].Cell(
         "kappa", "bootstrap", 30, 30, 0.5, 0.0, 0.0, 1000, 1.0, 0.90, 0.2
     )

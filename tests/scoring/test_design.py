@@ -57,13 +57,13 @@ def test_a_target_is_planned_for_wilsons_interval_by_hand():
 
 
 def test_the_labels_for_a_half_width_are_just_enough():
-    found = plan("width", half_width=0.05, rate=0.9)
-    n = found.labels
+    design = plan("width", half_width=0.05, rate=0.9)
+    n = design.labels
     interval = present(rate_interval(round(0.9 * n), n))
     shorter = present(rate_interval(round(0.9 * (n - 5)), n - 5))
     assert (interval.high - interval.low) / 2 == pytest.approx(0.05, abs=0.001)
     assert shorter.high - shorter.low > interval.high - interval.low
-    assert plan("width", labels=n, rate=0.9).half_width == pytest.approx(found.half_width)
+    assert plan("width", labels=n, rate=0.9).half_width == pytest.approx(design.half_width)
 
 
 def test_clusters_multiply_the_labels_by_the_design_effect():
@@ -82,7 +82,9 @@ def test_clusters_multiply_the_labels_by_the_design_effect():
     st.floats(1, 20),
     st.floats(0, 0.5),
 )
-def test_labels_differences_and_power_tell_the_same(question, difference, power, size, icc):
+def test_labels_difference_and_power_of_a_plan_are_consistent(
+    question, difference, power, size, icc
+):
     ask = partial(plan, question, cluster_size=size, icc=icc)
     ask = partial(ask, discordance=0.3) if question == "paired" else partial(ask, rate=0.4)
     needed = ask(difference=difference, power=power)
@@ -92,14 +94,14 @@ def test_labels_differences_and_power_tell_the_same(question, difference, power,
     assert ask(power=power, labels=needed.labels).difference <= difference + 1e-9
 
 
-def test_what_was_taken_as_usual_is_said():
-    found = plan("paired", difference=0.05)
-    assert found.assumed == ("the two differ on 20% of the rows",)
-    assert found.assumed[0] in found.sentence
+def test_assumed_values_of_a_plan_are_stated():
+    design = plan("paired", difference=0.05)
+    assert design.assumed == ("the two differ on 20% of the rows",)
+    assert design.assumed[0] in design.sentence
     assert plan("width", half_width=0.05).assumed == ("a rate of 50%",)
 
 
-def test_a_rough_answer_is_warned_of():
+def test_a_rough_plan_carries_a_warning():
     assert plan("paired", difference=0.02, discordance=0.02, labels=100).warnings
     assert plan("target", labels=400, rate=0.9, cluster_size=50, icc=0.1).warnings
     assert not plan("paired", difference=0.05, discordance=0.2).warnings
@@ -133,7 +135,7 @@ def test_a_rough_answer_is_warned_of():
         ("target", {"difference": 1e-7, "rate": 0.5}, "more than"),
     ],
 )
-def test_what_cannot_be_planned_is_refused_in_words(question, options, words):
+def test_an_impossible_plan_is_refused_with_the_reason(question, options, words):
     with pytest.raises(ValueError, match=words):
         plan(question, **options)
 
@@ -149,11 +151,11 @@ def test_every_question_is_explained():
 )
 def test_printed_power_is_simulated_power_of_a_pair(discordance, difference, size, icc):
     """Rows differ with beta-binomial clusters; the pair is tested as runs are compared."""
-    found = plan(
+    design = plan(
         "paired", difference=difference, discordance=discordance, cluster_size=size, icc=icc
     )
     rng, times, hits = np.random.default_rng(2), 700, 0
-    up, groups = (discordance + difference) / 2, round(found.labels / size)
+    up, groups = (discordance + difference) / 2, round(design.labels / size)
     for _ in range(times):
         # one of three outcomes a row; a row takes its cluster's own outcome with probability
         # sqrt(icc)
@@ -171,4 +173,4 @@ def test_printed_power_is_simulated_power_of_a_pair(discordance, difference, siz
             (0.5 - x / 2, 0.5 + x / 2, c) for x, c in zip(d.tolist(), names, strict=True)
         )
         hits += present(result.p) < 0.05
-    assert hits / times == pytest.approx(found.power, abs=0.03 + 2 * math.sqrt(0.16 / times))
+    assert hits / times == pytest.approx(design.power, abs=0.03 + 2 * math.sqrt(0.16 / times))

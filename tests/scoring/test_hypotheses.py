@@ -44,7 +44,7 @@ def test_holms_correction_agrees_with_statsmodels(p):
     assert holm(p) == pytest.approx(list(multipletests(p, method="holm")[1]), abs=1e-10)
 
 
-def test_no_look_needs_no_correction():
+def test_without_tests_there_is_nothing_to_correct():
     assert benjamini_hochberg([]) == []
 
 
@@ -89,7 +89,7 @@ def test_signs_of_clusters_are_gone_through_by_hand():
     assert (test.exact, test.mid_p) == pytest.approx((0.5, 0.375))
 
 
-def test_many_clusters_are_held_against_chi_squared():
+def test_many_clusters_are_tested_by_chi_squared():
     rng = np.random.default_rng(1)
     clusters = list(
         zip(rng.integers(0, 40, 500).tolist(), rng.integers(0, 38, 500).tolist(), strict=True)
@@ -123,9 +123,9 @@ def test_the_clustered_test_errs_no_more_than_it_says(icc):
 def test_equivalence_of_means_is_never_claimed_sooner_than_by_statsmodels(rows, margin):
     a, b = (np.array(side) for side in zip(*rows, strict=True))
     if np.std(b - a) > 1e-6:
-        found = equivalent_means([(x, y, None) for x, y in rows], margin)
-        assert found.p >= min(0.5, ttost_paired(b, a, -margin, margin)[0]) - 1e-9
-        assert found.equivalent == (present(found.p) < 0.05)
+        result = equivalent_means([(x, y, None) for x, y in rows], margin)
+        assert result.p >= min(0.5, ttost_paired(b, a, -margin, margin)[0]) - 1e-9
+        assert result.equivalent == (present(result.p) < 0.05)
 
 
 @pytest.mark.parametrize(
@@ -135,30 +135,30 @@ def test_where_many_rows_differ_equivalence_is_that_of_statsmodels(n, spread, ma
     rng = np.random.default_rng(n)
     a = np.clip(rng.normal(0.5, 0.1, n), 0, 1)
     b = np.clip(a + rng.normal(0, spread, n), 0, 1)
-    found = equivalent_means([(x, y, None) for x, y in zip(a, b, strict=True)], margin)
+    result = equivalent_means([(x, y, None) for x, y in zip(a, b, strict=True)], margin)
     wanted = ttost_paired(b, a, -margin, margin)[0]
     assert wanted < 0.5
-    assert found.p == pytest.approx(wanted, abs=1e-10)
+    assert result.p == pytest.approx(wanted, abs=1e-10)
 
 
 @pytest.mark.slow
 def test_few_rows_that_all_differ_one_way_are_not_soon_equivalent():
     rng, n, margin, times = np.random.default_rng(6), 50, 0.06, 400
     lost = rng.binomial(n, margin, times)  # the true difference is the margin itself
-    found = [
+    results = [
         equivalent_means([(1.0, 0.0, None)] * k + [(1.0, 1.0, None)] * (n - k), margin)
         for k in lost
     ]
-    assert sum(one.equivalent for one in found) / times <= 0.05 + 2 * 0.011
+    assert sum(one.equivalent for one in results) / times <= 0.05 + 2 * 0.011
     assert not equivalent_means([(1.0, 0.0, None)] + [(1.0, 1.0, None)] * 49, margin).equivalent
 
 
 def test_equivalence_without_spread_is_bounded_by_the_clusters_seen():
     # 60 equal rows: a share u = 1 - .05 ** (1/60) = .0487 may differ, by at most 1; p = (1 - .05)
     # ** 60 = .046
-    found = equivalent_means([(1.0, 1.0, None)] * 60, 0.05)
-    assert found.equivalent
-    assert found.p == pytest.approx(0.95**60)
+    result = equivalent_means([(1.0, 1.0, None)] * 60, 0.05)
+    assert result.equivalent
+    assert result.p == pytest.approx(0.95**60)
     assert not equivalent_means([(1.0, 1.0, None)] * 50, 0.05).equivalent
     assert not equivalent_means([(1.0, 1.0, "one")] * 50, 0.05).equivalent
 
@@ -171,14 +171,14 @@ def test_nothing_is_never_equivalent():
 
 def test_equivalence_of_rates_is_newcombes_interval():
     # 56 of 70 and 48 of 80: Newcombe (1998), table II (a), method 10: [.0524, .3339] at 95 %
-    found = equivalent_rates(
+    result = equivalent_rates(
         [(1, 1)] * 48 + [(0, 1)] * 32, [(1, 1)] * 56 + [(0, 1)] * 14, 0.4, alpha=0.025
     )
-    assert (present(found.interval).low, present(found.interval).high) == pytest.approx(
+    assert (present(result.interval).low, present(result.interval).high) == pytest.approx(
         (0.0524, 0.3339), abs=5e-5
     )
-    assert found.equivalent
-    assert present(found.p) < 0.025
+    assert result.equivalent
+    assert present(result.p) < 0.025
     assert not equivalent_rates(
         [(1, 1)] * 48 + [(0, 1)] * 32, [(1, 1)] * 56 + [(0, 1)] * 14, 0.33, alpha=0.025
     ).equivalent

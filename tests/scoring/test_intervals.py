@@ -170,15 +170,15 @@ def test_a_mean_near_the_end_of_its_range_reaches_as_far_as_a_rate_would():
 @pytest.mark.parametrize("n", [30, 100])
 def test_a_skewed_mean_holds_the_true_mean(n, truth):
     """Most rows 1, a few a half: plain t holds it 0.56 (n = 30) to 0.94 of the time."""
-    rng, held, times = np.random.default_rng(3), 0, 800
+    rng, covered, times = np.random.default_rng(3), 0, 800
     for _ in range(times):
         interval = (
             accumulate(np.where(rng.random(n) < 2 * (1 - truth), 0.5, 1.0).tolist())
             .result()
             .interval
         )
-        held += interval.low <= truth <= interval.high
-    assert held / times >= 0.93
+        covered += interval.low <= truth <= interval.high
+    assert covered / times >= 0.93
 
 
 def test_a_difference_that_few_rows_carry_reaches_as_far_as_their_rate_would():
@@ -477,12 +477,12 @@ def test_the_minimum_detectable_difference_is_found_with_the_power_it_promises()
         [(0.5, 0.5 + rng.gauss(0, sd), None) for _ in range(4000)], low=None, high=None
     )
     size = present(promised.minimum_detectable) * math.sqrt(4000 / n)
-    found = 0
+    detected = 0
     for _ in range(500):
         pairs = [(0.5, 0.5 + rng.gauss(size, sd), None) for _ in range(n)]
         p = paired_difference(pairs, low=None, high=None).p
-        found += p is not None and p < 0.05
-    assert 0.74 <= found / 500 <= 0.86
+        detected += p is not None and p < 0.05
+    assert 0.74 <= detected / 500 <= 0.86
 
 
 def test_the_gap_to_the_rest_is_the_difference_of_means():
@@ -545,7 +545,7 @@ def test_about_95_of_100_intervals_hold_the_true_mean(sizes):
     """1,500 data sets of 30 lone rows, or of 30 clusters of five rows that share half of their
     spread.
     """
-    rng, held, times = random.Random(20261120), 0, 1500
+    rng, covered, times = random.Random(20261120), 0, 1500
     for _ in range(times):
         out = MeanAccumulator(None, None)
         for cluster in range(30):
@@ -553,8 +553,8 @@ def test_about_95_of_100_intervals_hold_the_true_mean(sizes):
             for _ in range(sizes or 1):
                 out.add(0.3 + shared + rng.gauss(0, 1), f"c{cluster}" if sizes else None)
         interval = present(out.result().interval)
-        held += interval.low <= 0.3 <= interval.high
-    assert 0.93 <= held / times <= 0.97
+        covered += interval.low <= 0.3 <= interval.high
+    assert 0.93 <= covered / times <= 0.97
 
 
 @pytest.mark.slow
@@ -574,7 +574,7 @@ def test_clusters_of_very_unequal_sizes_hold_the_true_mean(sizes, shared):
     """shared: the share of the spread that a cluster's rows have in common. Reached in 6,000: 0.95
     to 1.00.
     """
-    rng, held, times = random.Random(11), 0, 400
+    rng, covered, times = random.Random(11), 0, 400
     for _ in range(times):
         out = MeanAccumulator(None, None)
         for cluster, size in enumerate(sizes):
@@ -582,8 +582,8 @@ def test_clusters_of_very_unequal_sizes_hold_the_true_mean(sizes, shared):
             for _ in range(size):
                 out.add(own + rng.gauss(0, 1) * math.sqrt(1 - shared), f"c{cluster}")
         interval = present(out.result().interval)
-        held += interval.low <= 0.3 <= interval.high
-    assert held / times >= 0.93
+        covered += interval.low <= 0.3 <= interval.high
+    assert covered / times >= 0.93
 
 
 @pytest.mark.slow
@@ -594,15 +594,15 @@ def test_clusters_of_very_unequal_sizes_hold_the_true_mean(sizes, shared):
 @pytest.mark.parametrize("rate", [0.05, 0.5, 0.8])
 def test_the_rate_of_clusters_holds_the_true_rate(sizes, shared, rate):
     """Beta-binomial clusters; reached in 4,000: 0.94 to 1.00."""
-    rng, held, times = np.random.default_rng(5), 0, 500
+    rng, covered, times = np.random.default_rng(5), 0, 500
     spread = (1 - shared) / shared if shared else None
     for _ in range(times):
         own = rng.beta(rate * spread, (1 - rate) * spread, len(sizes)) if spread else rate
         interval = present(
             clustered_rate_interval(zip(rng.binomial(sizes, own).tolist(), sizes, strict=True))
         )
-        held += interval.low <= rate <= interval.high
-    assert held / times >= 0.93
+        covered += interval.low <= rate <= interval.high
+    assert covered / times >= 0.93
 
 
 def test_the_gap_test_raises_few_false_alarms():

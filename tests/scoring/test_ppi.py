@@ -269,15 +269,15 @@ def two_judges(n: int, total: int, seed: int, *, second: bool) -> ppi.Estimate:
 
 @pytest.mark.slow
 def test_a_second_judge_narrows_the_interval_and_keeps_its_promise():
-    held, widths = {True: 0, False: 0}, {True: 0.0, False: 0.0}
+    covered, widths = {True: 0, False: 0}, {True: 0.0, False: 0.0}
     for seed in range(300):
         for second in (True, False):
             one = two_judges(100, 1000, seed, second=second)
             assert one.interval is not None
-            held[second] += one.interval.low <= 0.7 <= one.interval.high
+            covered[second] += one.interval.low <= 0.7 <= one.interval.high
             widths[second] += one.interval.high - one.interval.low
             assert (one.second is None) is not second
-    assert held[True] >= 0.92 * 300
+    assert covered[True] >= 0.92 * 300
     assert widths[True] < 0.95 * widths[False]
 
 

@@ -23,32 +23,34 @@ def test_the_tail_is_the_binomials() -> None:
 def test_no_disagreement_among_22_rows_shows_nine_in_ten_and_among_21_it_does_not() -> None:
     # 0.9 ** 22 = 0.0985, 0.9 ** 21 = 0.109.
     for n, expected in ((22, 0.9), (21, None)):
-        found = certify(np.full(n, 0.9), np.ones(n, bool), alpha=0.1, delta=0.1)
-        assert found.threshold == expected
-    assert "too few" in found.reason
-    assert found.coverage == 0.0
+        guarantee = certify(np.full(n, 0.9), np.ones(n, bool), alpha=0.1, delta=0.1)
+        assert guarantee.threshold == expected
+    assert "too few" in guarantee.reason
+    assert guarantee.coverage == 0.0
 
 
 def test_the_lowest_threshold_before_the_first_failure_is_taken() -> None:
     confidence = np.repeat([0.9, 0.8, 0.7, 0.6], 100)
     agrees = np.concatenate([np.arange(100) >= bad for bad in (2, 5, 60, 0)])
-    found = certify(confidence, agrees, alpha=0.1, delta=0.1)
-    assert [step.threshold for step in found.steps] == [
+    guarantee = certify(confidence, agrees, alpha=0.1, delta=0.1)
+    assert [step.threshold for step in guarantee.steps] == [
         0.9,
         0.8,
         0.7,
     ]  # what follows a failure is not looked at
-    assert [step.agreement for step in found.steps] == pytest.approx([0.98, 193 / 200, 233 / 300])
-    assert (found.threshold, found.coverage) == (0.8, 0.5)
-    assert found.agreement == pytest.approx(0.965)
-    assert found.steps[1].p == pytest.approx(binom.cdf(7, 200, 0.1), abs=1e-10)
+    assert [step.agreement for step in guarantee.steps] == pytest.approx(
+        [0.98, 193 / 200, 233 / 300]
+    )
+    assert (guarantee.threshold, guarantee.coverage) == (0.8, 0.5)
+    assert guarantee.agreement == pytest.approx(0.965)
+    assert guarantee.steps[1].p == pytest.approx(binom.cdf(7, 200, 0.1), abs=1e-10)
 
 
-def test_a_judge_that_is_not_good_enough_anywhere_is_told_so() -> None:
+def test_a_judge_below_the_target_at_every_threshold_gets_the_reason() -> None:
     rng = np.random.default_rng(0)
-    found = certify(rng.random(500), rng.random(500) < 0.7, alpha=0.1)
-    assert found.threshold is None
-    assert "not enough to show 90.0%" in found.reason
+    guarantee = certify(rng.random(500), rng.random(500) < 0.7, alpha=0.1)
+    assert guarantee.threshold is None
+    assert "not enough to show 90.0%" in guarantee.reason
 
 
 def test_rows_that_repeat_within_their_cluster_count_once() -> None:
@@ -56,10 +58,10 @@ def test_rows_that_repeat_within_their_cluster_count_once() -> None:
     confidence, agrees = np.repeat(rng.random(30), 20), np.repeat(np.arange(30) >= 1, 20)
     cluster = np.repeat(np.arange(30), 20)
     alone = certify(confidence, agrees, alpha=0.05)
-    found = certify(confidence, agrees, cluster, alpha=0.05)
+    guarantee = certify(confidence, agrees, cluster, alpha=0.05)
     assert alone.threshold is not None
-    assert found.threshold is None
-    assert found.clusters == 30
+    assert guarantee.threshold is None
+    assert guarantee.clusters == 30
 
 
 def test_thresholds_are_the_confidences_that_occur_and_at_most_forty() -> None:
@@ -81,13 +83,13 @@ def test_what_is_certified_is_finite_and_lies_within_what_was_seen(
 ) -> None:
     confidence = np.array([c for c, _, _ in rows], dtype=float)
     agrees = np.array([a for _, a, _ in rows], dtype=bool)
-    found = certify(
+    guarantee = certify(
         confidence, agrees, np.array([g for _, _, g in rows], dtype=np.int64), alpha=0.2, delta=0.2
     )
-    assert (found.threshold is None) == (found.agreement is None)
-    assert all(0 <= step.p <= 1 for step in found.steps)
-    assert found.threshold is None or (found.agreement or 0) >= 0.8
-    assert found.threshold is not None or found.reason
+    assert (guarantee.threshold is None) == (guarantee.agreement is None)
+    assert all(0 <= step.p <= 1 for step in guarantee.steps)
+    assert guarantee.threshold is None or (guarantee.agreement or 0) >= 0.8
+    assert guarantee.threshold is not None or guarantee.reason
 
 
 @pytest.mark.parametrize(("n", "groups", "icc"), [(200, 200, 0.0), (600, 30, 0.3)])
@@ -108,7 +110,7 @@ def test_a_threshold_that_breaks_the_promise_is_certified_no_oftener_than_delta(
     assert bad <= blind
 
 
-def test_what_makes_no_sense_is_refused() -> None:
+def test_impossible_arguments_of_certify_are_refused() -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         certify(np.ones(3), np.ones(3, bool), alpha=0.0)
     with pytest.raises(ValueError, match="finite confidence"):

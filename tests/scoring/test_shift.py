@@ -27,7 +27,7 @@ def rows(n: int, seed: int, length: float = 3.0, spread: float = 0.5) -> list[di
 
 
 def test_features_of_a_row_by_hand():
-    found = shift.features(
+    features = shift.features(
         Sample(
             "1",
             question="Who wrote it?",
@@ -35,16 +35,16 @@ def test_features_of_a_row_by_hand():
             response="Ann wrote it. Yes.",
         )
     )
-    assert found["question_words"] == pytest.approx(np.log(4))
-    assert found["question_mark"] == 1.0
-    assert found["question_asks"] == 1.0
-    assert found["contexts"] == pytest.approx(np.log(2))
-    assert found["context_words"] == pytest.approx(np.log(6))
-    assert found["context_digits"] == pytest.approx(4 / 21)
-    assert found["response_sentences"] == pytest.approx(np.log(3))
-    assert found["response_in_contexts"] == pytest.approx(3 / 4)  # ann, wrote, it; not yes
-    assert found["response_in_question"] == pytest.approx(2 / 4)
-    assert set(found) <= set(shift.FEATURES)
+    assert features["question_words"] == pytest.approx(np.log(4))
+    assert features["question_mark"] == 1.0
+    assert features["question_asks"] == 1.0
+    assert features["contexts"] == pytest.approx(np.log(2))
+    assert features["context_words"] == pytest.approx(np.log(6))
+    assert features["context_digits"] == pytest.approx(4 / 21)
+    assert features["response_sentences"] == pytest.approx(np.log(3))
+    assert features["response_in_contexts"] == pytest.approx(3 / 4)  # ann, wrote, it; not yes
+    assert features["response_in_question"] == pytest.approx(2 / 4)
+    assert set(features) <= set(shift.FEATURES)
 
 
 def test_what_a_row_lacks_has_no_feature():
@@ -73,12 +73,12 @@ def test_hostile_text_is_measured_in_linear_time(text):
 
 
 def test_a_profile_keeps_quantiles_and_shares_and_no_row():
-    found = shift.profile([{"response_words": float(i)} for i in range(64)] + [{}] * 64)
-    assert found.n == 128
-    assert found.present == {"response_words": 0.5}
-    assert len(found.quantiles["response_words"]) == 33
-    assert found.quantiles["response_words"][16] == 31.0  # half of 0 .. 63 lie at or below 31
-    assert (found.quantiles["response_words"][0], found.quantiles["response_words"][-1]) == (
+    profile = shift.profile([{"response_words": float(i)} for i in range(64)] + [{}] * 64)
+    assert profile.n == 128
+    assert profile.present == {"response_words": 0.5}
+    assert len(profile.quantiles["response_words"]) == 33
+    assert profile.quantiles["response_words"][16] == 31.0  # half of 0 .. 63 lie at or below 31
+    assert (profile.quantiles["response_words"][0], profile.quantiles["response_words"][-1]) == (
         0.0,
         63.0,
     )
@@ -92,38 +92,38 @@ def test_rows_of_the_same_kind_are_like_the_profile():
 
 def test_longer_responses_are_unlike_and_the_reason_says_how_much():
     known = shift.profile(rows(2000, 1, length=3.0))
-    found = shift.against(known, rows(300, 2, length=3.0 + np.log(4)))
-    assert not found.alike
-    assert found.feature == "response_words"
-    assert "times as long" in found.why
-    assert found.p is not None
-    assert found.p < 1e-6
-    assert found.size > 0.7
+    result = shift.against(known, rows(300, 2, length=3.0 + np.log(4)))
+    assert not result.alike
+    assert result.feature == "response_words"
+    assert "times as long" in result.why
+    assert result.p is not None
+    assert result.p < 1e-6
+    assert result.size > 0.7
 
 
-def test_a_trifle_is_no_shift_however_many_rows_show_it():
+def test_a_tiny_difference_is_no_shift_however_many_rows_show_it():
     known = shift.profile(rows(20_000, 1, length=3.0))
-    found = shift.against(known, rows(20_000, 2, length=3.1))
-    assert found.alike
-    assert found.p is not None
-    assert found.p < 1e-6
+    result = shift.against(known, rows(20_000, 2, length=3.1))
+    assert result.alike
+    assert result.p is not None
+    assert result.p < 1e-6
 
 
-def test_few_rows_say_that_they_can_tell_little():
-    found = shift.against(shift.profile(rows(2000, 1)), rows(8, 2))
-    assert found.alike
-    assert "8 rows would only show" in found.why
+def test_with_few_rows_the_reason_states_what_they_could_detect():
+    result = shift.against(shift.profile(rows(2000, 1)), rows(8, 2))
+    assert result.alike
+    assert "8 rows would only show" in result.why
 
 
 def test_a_field_that_the_measured_rows_lacked_is_a_shift():
     known = shift.profile(rows(500, 1))
-    found = shift.against(known, [{**row, "contexts": 1.0} for row in rows(500, 2)])
-    assert not found.alike
-    assert found.feature == "contexts"
-    assert "100% of the rows here" in found.why
+    result = shift.against(known, [{**row, "contexts": 1.0} for row in rows(500, 2)])
+    assert not result.alike
+    assert result.feature == "contexts"
+    assert "100% of the rows here" in result.why
 
 
-def test_nothing_to_compare_is_alike_and_said():
+def test_sets_with_too_little_to_compare_are_alike():
     assert shift.against(shift.profile([]), rows(5, 1)).why == "no rows to compare"
     assert shift.against(shift.profile(rows(5, 1)), []).alike
     assert shift.two_sets(rows(1, 1), rows(9, 1)).why.startswith("fewer than two rows")
@@ -164,14 +164,14 @@ def test_other_words_are_a_shift_where_the_numbers_are_the_same():
         [shift.terms(Sample(str(i), response=texts[i % 3])) for i in range(60)]
         for texts in (sea, law)
     ]
-    found = shift.two_sets(rows(60, 1), rows(60, 2), terms=(bags[0], bags[1]))
-    assert not found.alike
-    assert found.size > 0.9
+    result = shift.two_sets(rows(60, 1), rows(60, 2), terms=(bags[0], bags[1]))
+    assert not result.alike
+    assert result.size > 0.9
     assert shift.two_sets(rows(60, 1), rows(60, 2), terms=(bags[0], bags[0])).alike
 
 
 @pytest.mark.slow
-def test_rows_of_few_clusters_do_not_pass_for_many():
+def test_rows_of_few_clusters_do_not_count_as_many():
     # Every cluster has its own length, so two random handfuls of clusters always differ; that is no
     # shift.
     def clustered(seed):
@@ -204,10 +204,10 @@ def test_clusters_must_be_given_for_every_row():
 @settings(max_examples=examples(20), deadline=None)
 @given(st.integers(2, 40), st.integers(2, 40), st.integers(0, 1000))
 def test_sizes_and_p_values_stay_in_their_range(n, m, seed):
-    for found in (
+    for result in (
         shift.two_sets(rows(n, seed), rows(m, seed + 1), seed=seed),
         shift.against(shift.profile(rows(n, seed)), rows(m, seed + 1)),
     ):
-        assert 0 <= found.size <= 1
-        assert found.p is not None
-        assert 0 < found.p <= 1
+        assert 0 <= result.size <= 1
+        assert result.p is not None
+        assert 0 < result.p <= 1
