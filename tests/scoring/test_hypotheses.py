@@ -29,7 +29,7 @@ from support.present import present
 pvalues = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(50), deadline=None)
 @given(pvalues)
 def test_benjamini_and_hochbergs_correction_agrees_with_statsmodels(p):
     assert benjamini_hochberg(p) == pytest.approx(
@@ -38,7 +38,7 @@ def test_benjamini_and_hochbergs_correction_agrees_with_statsmodels(p):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(50), deadline=None)
 @given(pvalues)
 def test_holms_correction_agrees_with_statsmodels(p):
     assert holm(p) == pytest.approx(list(multipletests(p, method="holm")[1]), abs=1e-10)
@@ -48,7 +48,7 @@ def test_without_tests_there_is_nothing_to_correct():
     assert benjamini_hochberg([]) == []
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(50), deadline=None)
 @given(st.integers(0, 400), st.integers(0, 400))
 def test_the_exact_test_of_mcnemar_agrees_with_statsmodels(wins, losses):
     wanted = their_mcnemar([[3, wins], [losses, 5]], exact=True).pvalue if wins + losses else 1.0
@@ -72,7 +72,7 @@ def test_counts_below_zero_are_refused():
         mcnemar(-1, 2)
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(50), deadline=None)
 @given(st.integers(0, 30), st.integers(0, 30))
 def test_clusters_of_one_row_are_rows(wins, losses):
     alone, clustered = mcnemar(wins, losses), clustered_mcnemar([(1, 0)] * wins + [(0, 1)] * losses)
@@ -115,7 +115,7 @@ def test_the_clustered_test_errs_no_more_than_it_says(icc):
     assert alarms / times <= 0.07
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(50), deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=3, max_size=30),
     st.floats(0.01, 0.9),
