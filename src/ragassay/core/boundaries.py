@@ -33,7 +33,7 @@ def boundaries(text: str) -> list[tuple[int, int]]:
     clean = text if text.isascii() else _SURROGATE.sub("\ufffd", text).translate(_ASCII_SPACE)
     try:
         sentences = sentencex.get_sentence_boundaries("en", clean)
-        return [(int(each["start_index"]), int(each["end_index"])) for each in sentences]
+        return [(int(span["start_index"]), int(span["end_index"])) for span in sentences]
     except BaseException as error:
         if not is_fault(error):
             raise

@@ -32,9 +32,9 @@ def fast_init(kind: type[T]) -> type[T]:
         "    return __init__",
     ]
     # In the namespace of the class's module, so that its annotations mean what they did.
-    made: dict[str, Any] = {}
-    exec("\n".join(source), vars(sys.modules[kind.__module__]), made)
-    init = made["make"](**names)
+    namespace: dict[str, Any] = {}
+    exec("\n".join(source), vars(sys.modules[kind.__module__]), namespace)
+    init = namespace["make"](**names)
     init.__qualname__ = original.__qualname__
     init.__annotations__ = original.__annotations__
     kind.__init__ = init  # type: ignore[method-assign]

@@ -81,7 +81,7 @@ class BeirFolder:
         )
 
     def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
-        seen: set[str] = set()
+        topics_with_query: set[str] = set()
         last = unjudged = 0
         for line, row in self.queries.rows():
             last = line
@@ -100,7 +100,7 @@ class BeirFolder:
                     ),
                 )
             elif query in self.qrels:
-                seen.add(query)
+                topics_with_query.add(query)
                 question = row.get("text")
                 yield (
                     line,
@@ -112,10 +112,10 @@ class BeirFolder:
                 )
             else:
                 unjudged += 1
-        self._note_gaps(unjudged, len(self.qrels.keys() - seen))
+        self._note_gaps(unjudged, len(self.qrels.keys() - topics_with_query))
         # They count as topics for which nothing was retrieved, as in trec_eval -c.
         for topic, grades in self.qrels.items():
-            if topic not in seen:
+            if topic not in topics_with_query:
                 last += 1
                 yield last, {"id": topic, "question": None, "relevant_ids": grades}
 

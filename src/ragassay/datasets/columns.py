@@ -294,10 +294,10 @@ class Columns:
             lines.append(f"read {name} as the slice {name}")
         for column, why in self.why_ignored.items():
             lines.append(f"ignored {shorten(column, 60)}: {why}")
-        rest = [shorten(column, 40) for column in self.ignored if column not in self.why_ignored]
-        if rest:
-            more = f" and {len(rest) - 12} more" if len(rest) > 12 else ""
-            lines.append("ignored " + ", ".join(rest[:12]) + more)
+        names = [shorten(column, 40) for column in self.ignored if column not in self.why_ignored]
+        if names:
+            more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+            lines.append("ignored " + ", ".join(names[:12]) + more)
         return lines
 
     def _lines_of_fields(self) -> list[str]:

@@ -50,7 +50,7 @@ def totals(trace: object, notes: Counter[str]) -> dict[str, object]:
     metadata: dict[str, object] = {}
     # Version 2's name, then version 3's.
     for key in ("request_metadata", "trace_metadata"):
-        metadata |= _named(info.get(key))
+        metadata |= _metadata(info.get(key))
     figures = _tokens_and_cost(metadata)
     latency = _duration(info, whole)
     if latency is not None:
@@ -94,7 +94,7 @@ def _parsed(value: object) -> object:
     return value
 
 
-def _named(value: object) -> dict[str, object]:
+def _metadata(value: object) -> dict[str, object]:
     """Metadata as an object, also from the list of key and value that MLflow's REST API of version
     2 gives.
     """

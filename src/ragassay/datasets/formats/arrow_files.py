@@ -69,12 +69,12 @@ def _rows_of(part: Any, pyarrow: Any) -> Iterator[Row | Trouble]:
         rows: list[Row] = part.to_pylist()
     except (UnicodeDecodeError, ValueError, pyarrow.ArrowException):
         for index in range(part.num_rows):
-            yield _one(part.slice(index, 1), pyarrow)
+            yield _single_row(part.slice(index, 1), pyarrow)
     else:
         yield from rows
 
 
-def _one(part: Any, pyarrow: Any) -> Row | Trouble:
+def _single_row(part: Any, pyarrow: Any) -> Row | Trouble:
     """A row that is read alone because another one of its batch cannot be read."""
     try:
         part.validate(full=True)

@@ -162,7 +162,7 @@ class CsvFile(FileReader):
             records = self._records(lines)
             header = self.columns or ()
             next(records)
-            left = _READ_AGAIN
+            bytes_left = _READ_AGAIN
             while True:
                 lines.begin()
                 number = lines.number + 1
@@ -197,8 +197,8 @@ class CsvFile(FileReader):
                 if lines.swallowed > 0:
                     # The lines after the first are perhaps rows of their own that an open quote
                     # swallowed.
-                    left -= lines.size + lines.passed
-                    if left > 0:
+                    bytes_left -= lines.size + lines.passed
+                    if bytes_left > 0:
                         lines.go_back()
                         # A new parser: the one at hand is still inside the quote.
                         records = self._records(lines)

@@ -359,11 +359,11 @@ class _ArrayScanner:
         depth, in_text = self._depth, self._in_text
         end = None
         while end is None:
-            found = (_IN_TEXT if in_text else _OUTSIDE).search(buffer, position)
-            if found is None:
+            match = (_IN_TEXT if in_text else _OUTSIDE).search(buffer, position)
+            if match is None:
                 position = len(buffer)
                 break
-            mark, at = found[0], found.start()
+            mark, at = match[0], match.start()
             position = at + 1
             if mark == b"\\":
                 if position >= len(buffer):

@@ -130,14 +130,14 @@ def relevant(sample: Sample) -> list[str] | None:
     return [document for document, grade in sample.relevant_ids.items() if grade >= 1]
 
 
-def spent(sample: Sample, name: str) -> float | None:
+def usage_figure(sample: Sample, name: str) -> float | None:
     """One figure of the application's usage."""
     return None if sample.usage is None else getattr(sample.usage, name)
 
 
 def knowledge(sample: Sample) -> dict[str, object]:
     """What is known about the row, by our own field names; absent fields are left out."""
-    known: dict[str, object] = {}
+    values: dict[str, object] = {}
     for name in KNOWLEDGE:
         value = getattr(sample, name)
         if value is None or (name in _MAY_BE_EMPTY and not value):
@@ -147,5 +147,5 @@ def knowledge(sample: Sample) -> dict[str, object]:
             value = list(value)
         elif isinstance(value, Mapping):
             value = dict(value)
-        known[name] = value
-    return known
+        values[name] = value
+    return values

@@ -7,7 +7,15 @@ from __future__ import annotations
 from collections import Counter
 
 from ragassay.core import Sample
-from ragassay.datasets.shapes.base import KNOWLEDGE, USAGE, Shape, Writer, knowledge, spent, texts
+from ragassay.datasets.shapes.base import (
+    KNOWLEDGE,
+    USAGE,
+    Shape,
+    Writer,
+    knowledge,
+    texts,
+    usage_figure,
+)
 
 _META = (*KNOWLEDGE, "context_ids", "error", "total_tokens")
 
@@ -38,7 +46,7 @@ def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
         meta["context_ids"] = [chunk.id for chunk in sample.contexts]
     if sample.error:
         meta["error"] = sample.error
-    if (total := spent(sample, "total_tokens")) is not None:
+    if (total := usage_figure(sample, "total_tokens")) is not None:
         meta["total_tokens"] = total
     return {
         "id": sample.id,
@@ -46,10 +54,10 @@ def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
         "actual_output": sample.response,
         "expected_output": sample.reference,
         "retrieval_context": texts(sample.contexts),
-        "token_cost": spent(sample, "cost"),
-        "completion_time": spent(sample, "latency"),
-        "input_token_count": spent(sample, "input_tokens"),
-        "output_token_count": spent(sample, "output_tokens"),
+        "token_cost": usage_figure(sample, "cost"),
+        "completion_time": usage_figure(sample, "latency"),
+        "input_token_count": usage_figure(sample, "input_tokens"),
+        "output_token_count": usage_figure(sample, "output_tokens"),
         "metadata": meta or None,
     }
 

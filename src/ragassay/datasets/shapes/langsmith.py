@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ragassay.core import Context, Sample
-from ragassay.datasets.shapes.base import KNOWLEDGE, USAGE, Shape, Writer, knowledge, spent
+from ragassay.datasets.shapes.base import KNOWLEDGE, USAGE, Shape, Writer, knowledge, usage_figure
 
 _META = {name: f"metadata.{name}" for name in (*KNOWLEDGE, "latency")}
 
@@ -58,7 +58,7 @@ def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
     if sample.contexts is not None:
         outputs["contexts"] = [_context(context) for context in sample.contexts]
     meta = knowledge(sample)
-    if (latency := spent(sample, "latency")) is not None:
+    if (latency := usage_figure(sample, "latency")) is not None:
         meta["latency"] = latency
     return {
         "id": sample.id,
@@ -67,10 +67,10 @@ def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
         "outputs": outputs or None,
         "reference_outputs": None if sample.reference is None else {"answer": sample.reference},
         "error": sample.error or None,
-        "prompt_tokens": spent(sample, "input_tokens"),
-        "completion_tokens": spent(sample, "output_tokens"),
-        "total_tokens": spent(sample, "total_tokens"),
-        "total_cost": spent(sample, "cost"),
+        "prompt_tokens": usage_figure(sample, "input_tokens"),
+        "completion_tokens": usage_figure(sample, "output_tokens"),
+        "total_tokens": usage_figure(sample, "total_tokens"),
+        "total_cost": usage_figure(sample, "cost"),
         "metadata": meta or None,
     }
 

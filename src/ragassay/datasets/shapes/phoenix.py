@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ragassay.core import Context, Sample
-from ragassay.datasets.shapes.base import Shape, Writer, spent
+from ragassay.datasets.shapes.base import Shape, Writer, usage_figure
 
 
 def _adapt(columns: set[str], reads: dict[str, str], skips: dict[str, str]) -> None:
@@ -67,7 +67,7 @@ def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
         "attributes.input.value": sample.question,
         "attributes.output.value": sample.response,
         "attributes.retrieval.documents": documents,
-        **{column: spent(sample, name) for column, name in _TOKENS.items()},
+        **{column: usage_figure(sample, name) for column, name in _TOKENS.items()},
         "status_message": sample.error or "",
     }
 

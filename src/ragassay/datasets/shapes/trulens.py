@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ragassay.core import Sample
-from ragassay.datasets.shapes.base import Shape, Writer, spent
+from ragassay.datasets.shapes.base import Shape, Writer, usage_figure
 
 _SHAPE = Shape(
     "TruLens",
@@ -23,9 +23,9 @@ def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
         "record_id": sample.id,
         "input": sample.question,
         "output": sample.response,
-        "latency": spent(sample, "latency"),
-        "total_tokens": spent(sample, "total_tokens"),
-        "total_cost": spent(sample, "cost"),
+        "latency": usage_figure(sample, "latency"),
+        "total_tokens": usage_figure(sample, "total_tokens"),
+        "total_cost": usage_figure(sample, "cost"),
     }
 
 
