@@ -20,7 +20,7 @@ from support.invariants import canonical
 from support.ray_runs import KEY, METRICS, make_rows
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def local_ray() -> Iterator[Any]:
     """Ray with two workers' worth of CPUs on this machine."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -73,7 +73,7 @@ def options(scripted: ServerProcess) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def expected(
     local_ray: Any, server: ServerProcess, parquet: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> bytes:

@@ -28,6 +28,7 @@ from support.ray_runs import KEY, METRICS, ROWS, make_rows
 
 pytestmark = [
     pytest.mark.usefixtures("local_ray"),
+    pytest.mark.xdist_group("ray"),  # one Ray for all of them: each takes a while to start
     pytest.mark.timeout(300),
 ]  # Ray starts slowly where much goes on
 
