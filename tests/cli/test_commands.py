@@ -1,7 +1,6 @@
 """The command as a user meets it: what it prints where, and the code it leaves with."""
 
 import json
-import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import run_in_process
 from support.present import present
 
 ROWS = [
@@ -40,14 +40,7 @@ def folder(tmp_path):
 
 
 def ragassay(folder, *arguments, code=0, **environment):
-    done = subprocess.run(
-        [sys.executable, "-m", "ragassay", *map(str, arguments)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        env={**os.environ, "COLUMNS": "100", **environment},
-    )
+    done = run_in_process(folder, *arguments, environment={"COLUMNS": "100", **environment})
     assert "Traceback" not in done.stderr + done.stdout, done.stderr
     assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
     return done

@@ -5,14 +5,13 @@ choose what is measured.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from ragassay.testing import LLMServer
+from support.commands import run_in_process
 
 ROWS = [
     {
@@ -34,19 +33,7 @@ ROWS = [
 
 
 def ragassay(*arguments: str, cwd: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
-    environment = {key: value for key, value in os.environ.items() if key != "CI"} | {
-        "COLUMNS": "200",
-        "NO_COLOR": "1",
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "ragassay", *arguments],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_in_process(cwd, *arguments, environment={"COLUMNS": "200", "NO_COLOR": "1"})
     assert done.returncode == code, done.stdout + done.stderr
     return done
 

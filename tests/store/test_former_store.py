@@ -29,6 +29,11 @@ RENAMED = (
     ("*.txt", "beyond chance; the likeliest", "beyond chance; these come closest"),
     ("*.html", "beyond chance. The likeliest; p is", "beyond chance. These come closest; p is"),
     (
+        "capped.txt",  # of whose slices none could be tested
+        "Slices: none differs from the rest beyond chance; these come closest",
+        "Slices: too few rows to test any against the rest; these differ most",
+    ),
+    (
         "*.txt",
         "Each difference that could have been found:",
         "Smallest detectable differences:" + 11 * " ",
