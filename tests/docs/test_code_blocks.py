@@ -32,6 +32,7 @@ def _load() -> Any:
 code_blocks = _load()
 
 
+@pytest.mark.timeout(400)  # the README has a dozen commands that load the offline model
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_block_of_the_page_runs_in_an_empty_folder_with_the_example_rows(
     page: Path, tmp_path: Path
