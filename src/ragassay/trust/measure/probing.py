@@ -175,5 +175,6 @@ def _base_figures(battery: Battery, answers: _Answers) -> tuple[Figure, ...]:
         # The id of a base is ROW|KIND, and the row is its cluster.
         if outcome in ("pass", "fail"):
             is_right = (outcome == "pass") is passes_by_right
-            judged.append((row_id.split("|")[0], is_right))
+            row, _, _ = row_id.rpartition("|")
+            judged.append((row, is_right))
     return tuple(rate_of(metric, judged) for metric, judged in by_metric.items())
