@@ -23,7 +23,7 @@ test: setup .venv/.browser
 
 # The quick tests: no commands, servers, clusters or browsers, and a sixth of the examples of each property.
 test-fast: setup
-	$(PY) -m pytest $(PYTEST_ARGS) -m "not slow" --hypothesis-profile=quick
+	$(PY) -m pytest -n 2 -m "not slow" --hypothesis-profile=quick
 
 # The heavier doses of the fault and fuzzing suites (hours), recorded in benchmarks/results.
 soak: setup

@@ -48,6 +48,7 @@ def test_a_run_gives_its_summary_its_scores_and_its_rows(store) -> None:
         assert "rows pass" in str(run)
 
 
+@pytest.mark.slow
 def test_frames_tables_files_and_lists_give_the_same_scores(store, tmp_path) -> None:
     frame = pd.DataFrame(ROWS)
     frame.to_json(tmp_path / "rows.jsonl", orient="records", lines=True)

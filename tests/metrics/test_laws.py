@@ -568,6 +568,7 @@ def test_chunks_without_an_id_and_documents_retrieved_twice_break_nothing(name: 
 MILLION = " ".join(f"It is number {i}." for i in range(1_000_000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_text_of_a_million_claims_is_a_status_and_a_reason(name: str) -> None:
     def answer(request: Request) -> Judgment:

@@ -70,6 +70,7 @@ def test_evidence_in_the_middle_of_a_long_text_is_found(scored: Scored) -> None:
     assert len(middle) == 6
 
 
+@pytest.mark.slow
 def test_nothing_supports_a_claim_and_an_empty_claim_is_supported_by_nothing(
     scored: Scored,
 ) -> None:

@@ -537,6 +537,7 @@ TRUST = (
 )
 
 
+@pytest.mark.slow
 def test_a_run_shows_for_each_metric_what_is_known_of_its_judge(store, mixed, tmp_path, browser):
     summary = summarise(store, mixed, trust=TRUST)
     text = re.sub(r"\s+", " ", shown(summary, 100, render_summary))

@@ -339,6 +339,7 @@ def test_an_unwritable_path_is_an_error_and_leaves_no_file(store, mixed, tmp_pat
     assert list(tmp_path.glob("*.part")) == []
 
 
+@pytest.mark.slow
 def test_the_bars_of_a_distribution_are_the_rows_of_its_table(report, visit):
     tab = visit(report)
     # groundedness: 0 once (fails), 0.5 once (fails), 1 four times

@@ -118,6 +118,7 @@ def test_a_new_database_has_the_schema_that_the_migrations_give(
     assert described(postgres, migrated) == described(postgres, database)
 
 
+@pytest.mark.slow
 def test_an_older_database_is_migrated_and_a_newer_one_refused(
     postgres: Postgres,
     database: str,
@@ -439,6 +440,7 @@ def test_a_wrong_url_is_told_at_once_and_without_its_password(
     assert "anary" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_password_may_come_from_the_environment_and_a_socket_may_be_named(
     postgres: Postgres, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -211,6 +211,7 @@ def test_each_slice_gets_its_own_estimate():
     ]
 
 
+@pytest.mark.slow
 def test_clusters_widen_the_interval():
     rows, truth = world(800)
     labels = [RowLabel(f"r{i}", truth[i // 8 * 8]) for i in range(240)]

@@ -60,6 +60,7 @@ def same(
         assert got == pytest.approx(want, abs=5.1e-5), f"{judge.judge} {name}"
 
 
+@pytest.mark.slow
 def test_all_33_judges_of_the_llmjudge_challenge_are_reproduced_graded_and_binary() -> None:
     reference = published("llmjudge_labels")
     found = figures("llmjudge_labels", "recorded:*")
@@ -72,6 +73,7 @@ def test_all_33_judges_of_the_llmjudge_challenge_are_reproduced_graded_and_binar
         same(judge, binary)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("judge", "kappa"),
     [
@@ -87,6 +89,7 @@ def test_the_kappas_that_a_team_published_itself_are_reproduced(judge: str, kapp
     assert round(value(found, "graded_kappa"), 4) == kappa
 
 
+@pytest.mark.slow
 def test_answer_correctness_judges_and_the_two_annotators_are_reproduced() -> None:
     reference = published("openqa_eval")
     people = reference.pop("annotator1 vs annotator2")
@@ -95,6 +98,7 @@ def test_answer_correctness_judges_and_the_two_annotators_are_reproduced() -> No
     same(figures("openqa_eval", "recorded:votes/1", label="votes/0").judges[0], people)
 
 
+@pytest.mark.slow
 def test_pairwise_judges_are_reproduced_in_every_slice_and_order() -> None:
     slices = (
         "FairEval",
@@ -122,6 +126,7 @@ def test_pairwise_judges_are_reproduced_in_every_slice_and_order() -> None:
     assert seen == 349  # five slices with 65 judges, three with 8
 
 
+@pytest.mark.slow
 def test_correlations_and_auroc_of_faithfulness_judges_are_reproduced() -> None:
     reference = published("mtrag_human")
     judges = [f"recorded:{name}" for name in reference]
@@ -143,6 +148,7 @@ def test_correlations_and_auroc_of_faithfulness_judges_are_reproduced() -> None:
             )
 
 
+@pytest.mark.slow
 def test_agreement_of_the_two_annotators_of_answer_pairs_is_reproduced() -> None:
     for quality in ("completeness", "correctness", "overall"):
         (found,) = figures(
@@ -151,6 +157,7 @@ def test_agreement_of_the_two_annotators_of_answer_pairs_is_reproduced() -> None
         same(found, published("ragchecker_meta")[f"annotators/{quality}"], OURS)
 
 
+@pytest.mark.slow
 def test_scores_of_two_answers_correlate_with_preferences_as_published() -> None:
     # The reference takes each annotator's preference as a row of its own: 200 pairs, 400 rows in
     # 200 clusters.
@@ -173,6 +180,7 @@ def test_scores_of_two_answers_correlate_with_preferences_as_published() -> None
         same(found, expected)
 
 
+@pytest.mark.slow
 def test_specificity_on_inconsistent_summaries_is_reproduced_pooled_and_by_slice() -> None:
     reference = published("summac_val")
     for judge in figures("summac_val", [f"recorded:{name}" for name in reference]).judges:
@@ -189,6 +197,7 @@ def test_specificity_on_inconsistent_summaries_is_reproduced_pooled_and_by_slice
         assert by_slice == pytest.approx(expected["by_slice"], abs=5.1e-5)
 
 
+@pytest.mark.slow
 def test_entailment_judges_are_reproduced_in_two_classes_and_in_three() -> None:
     reference = published("wice")
     for name in ("gpt-4-0613", "gpt-3.5-turbo-0613"):

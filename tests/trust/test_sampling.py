@@ -178,6 +178,7 @@ def population(n: int, seed: int) -> tuple[list[Candidate], np.ndarray, np.ndarr
     return [Candidate(str(i), float(x)) for i, x in enumerate(p)], p, truth
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_weighted_by_inverse_probabilities_the_labels_give_the_true_rate(method: str) -> None:
     rows, _, truth = population(400, 1)
@@ -197,6 +198,7 @@ def test_weighted_by_inverse_probabilities_the_labels_give_the_true_rate(method:
         assert abs(np.mean(totals) - truth.mean()) < 4.5 * np.std(totals) / np.sqrt(600)
 
 
+@pytest.mark.slow
 def test_the_corrected_rate_errs_less_when_rows_are_chosen_by_doubt() -> None:
     rows, p, truth = population(600, 2)
     error = {}

@@ -196,6 +196,7 @@ def test_rows_of_an_excluded_sheet_are_not_chosen_again_though_nobody_labelled_t
     assert not third.exists()
 
 
+@pytest.mark.slow
 def test_a_sheet_that_may_hold_labels_is_never_written_over(store: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
     next_rows("last", 5, output=sheet, store=store)
