@@ -1,7 +1,7 @@
 # What a newcomer types: make demo, make test, make check. Each sets up what it needs.
 PY := .venv/bin/python
-# Many tests wait for servers and kills: three at a time keep two cores at work.
-PYTEST_ARGS ?= -n 3 --dist loadgroup
+# Many tests wait for servers and kills: two at a time take half as long.
+PYTEST_ARGS ?= -n 2 --dist loadgroup
 
 .PHONY: setup demo test test-fast soak check docs bench lock clean
 
