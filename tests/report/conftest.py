@@ -1,8 +1,14 @@
-"""A stored run of hand-made rows: three good ones, one for each way to fail, one unreadable."""
+"""A stored run of hand-made rows (three good ones, one for each way to fail, one unreadable), and a
+browser that opens reports.
+"""
 
 from __future__ import annotations
 
+import re
+import shutil
+
 import pytest
+from playwright.sync_api import sync_playwright
 
 from ragassay.core import (
     AppUsage,
@@ -238,3 +244,57 @@ def mixed(make, save):
         make.bad(7),
     ]
     return save(rows)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    path = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
+    assert path, "these tests need Chromium: install Debian's package chromium"
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-background-networking"]
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens the written report; afterwards no request may have left it, no dialog opened, nothing
+    been logged.
+    """
+    contexts = []
+
+    def visit(path, **options):
+        context = browser.new_context(**options)
+        contexts.append(context)
+        seen = []
+
+        def refuse(route):
+            seen.append(route.request.url)
+            route.abort()
+
+        def dismiss(dialog):
+            seen.append(dialog.message)
+            dialog.dismiss()
+
+        context.route(re.compile("^(?!file:).*"), refuse)
+        tab = context.new_page()
+        tab.on("console", lambda message: seen.append(message.text))
+        tab.on("pageerror", lambda error: seen.append(str(error)))
+        tab.on("dialog", dismiss)
+        tab.on(
+            "request",
+            lambda request: seen.append(request.url) if request.url != path.as_uri() else None,
+        )
+        tab.goto(path.as_uri())
+        tab.seen = seen
+        return tab
+
+    yield visit
+    for context in contexts:
+        context.close()

@@ -7,11 +7,9 @@ from __future__ import annotations
 import io
 import json
 import re
-import shutil
 from dataclasses import replace
 
 import pytest
-from playwright.sync_api import sync_playwright
 from rich.console import Console
 
 from ragassay.core import (
@@ -311,53 +309,16 @@ def test_a_number_that_is_not_finite_never_gets_into_json():
 # ────────────────────────────────────────
 
 
-@pytest.fixture(scope="module")
-def browser():
-    path = (
-        shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    )
-    assert path, "these tests need Chromium: install Debian's package chromium"
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-background-networking"]
-        )
-        yield started
-        started.close()
-
-
 @pytest.fixture
-def visit(browser, tmp_path):
-    contexts = []
+def visit(visit, tmp_path):
+    """Writes the page of a benchmark and opens it as any report."""
 
-    def visit(value, **options):
+    def visit_benchmark(value, **options):
         path = tmp_path / "benchmark.html"
         write_benchmark_html(value, path)
-        context = browser.new_context(**options)
-        contexts.append(context)
-        seen = []
+        return visit(path, **options)
 
-        def refuse(route):
-            seen.append(route.request.url)
-            route.abort()
-
-        def dismiss(dialog):
-            seen.append(dialog.message)
-            dialog.dismiss()
-
-        context.route(re.compile("^(?!file:).*"), refuse)
-        tab = context.new_page()
-        tab.on("console", lambda message: seen.append(message.text))
-        tab.on("pageerror", lambda error: seen.append(str(error)))
-        tab.on("dialog", dismiss)
-        tab.goto(path.as_uri())
-        tab.seen = seen
-        return tab
-
-    yield visit
-    for context in contexts:
-        context.close()
+    return visit_benchmark
 
 
 @pytest.mark.slow

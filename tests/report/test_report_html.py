@@ -5,11 +5,10 @@ evidence.
 from __future__ import annotations
 
 import re
-import shutil
 from dataclasses import replace
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from ragassay.core import EnvironmentFailure
 from ragassay.report import write_html
@@ -37,60 +36,6 @@ XSS = [
     "\x00<b>\x00</b>",
     "<math><mi xlink:href=x>",
 ]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = (
-        shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    )
-    assert path, "these tests need Chromium: install Debian's package chromium"
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-background-networking"]
-        )
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def visit(browser, tmp_path):
-    """Opens the written report; afterwards no request may have left it, no dialog opened, nothing
-    been logged.
-    """
-    contexts = []
-
-    def visit(path, **options):
-        context = browser.new_context(**options)
-        contexts.append(context)
-        seen = []
-
-        def refuse(route):
-            seen.append(route.request.url)
-            route.abort()
-
-        def dismiss(dialog):
-            seen.append(dialog.message)
-            dialog.dismiss()
-
-        context.route(re.compile("^(?!file:).*"), refuse)
-        tab = context.new_page()
-        tab.on("console", lambda message: seen.append(message.text))
-        tab.on("pageerror", lambda error: seen.append(str(error)))
-        tab.on("dialog", dismiss)
-        tab.on(
-            "request",
-            lambda request: seen.append(request.url) if request.url != path.as_uri() else None,
-        )
-        tab.goto(path.as_uri())
-        tab.seen = seen
-        return tab
-
-    yield visit
-    for context in contexts:
-        context.close()
 
 
 @pytest.fixture
