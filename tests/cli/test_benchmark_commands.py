@@ -7,7 +7,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +14,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ragassay.cli.app import run
 from ragassay.testing import LLMServer, answer_by_words
+from support.commands import run_in_process
 
 SLIP = re.compile(r"\b(nan|inf|None|NaN)\b|Traceback")
 
@@ -39,18 +38,13 @@ Command = Callable[..., Done]
 
 
 @pytest.fixture
-def ragassay(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Command:
+def ragassay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "160")
 
     def command(*arguments: object, code: int = 0) -> Done:
-        monkeypatch.setattr(sys, "argv", ["ragassay", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            run()
-        out, err = capsys.readouterr()
-        assert left.value.code == code, (left.value.code, out, err)
+        done = run_in_process(tmp_path, *arguments, environment={"COLUMNS": "160"})
+        out, err = done.stdout, done.stderr
+        assert done.returncode == code, (done.returncode, out, err)
         assert not SLIP.search(out.replace("slices        none", "")), out
         assert "Traceback" not in err
         if code == 2:

@@ -8,15 +8,14 @@ import csv
 import json
 import re
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ragassay
-from ragassay.cli.app import run as main
 from ragassay.testing import LLMServer
+from support.commands import run_in_process
 
 BAD = re.compile(r"\b(?:nan|NaN|None|inf|Infinity)\b")
 FACTS = (
@@ -45,26 +44,16 @@ class Done:
 
 
 class Shell:
-    """The command in this process and in a folder of its own: one that starts Python anew each time
-    takes a minute.
-    """
+    """The command in a folder of its own."""
 
-    def __init__(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        self.folder, self._patch, self._capsys = folder, monkeypatch, capsys
-        monkeypatch.chdir(folder)
-        monkeypatch.setenv("COLUMNS", "200")
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
     def __call__(self, *arguments: object, code: int = 0) -> Done:
-        self._patch.setattr(sys, "argv", ["ragassay", *map(str, arguments)])
-        self._capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main()
-        printed = self._capsys.readouterr()
-        assert left.value.code == code, (left.value.code, printed.out, printed.err)
-        assert "Traceback" not in printed.out + printed.err
-        return Done(code, printed.out, printed.err)
+        done = run_in_process(self.folder, *arguments, environment={"COLUMNS": "200"})
+        assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+        assert "Traceback" not in done.stdout + done.stderr
+        return Done(code, done.stdout, done.stderr)
 
     def write(self, name: str, rows: list[dict[str, Any]]) -> str:
         (self.folder / name).write_text(
@@ -74,10 +63,9 @@ class Shell:
 
 
 @pytest.fixture
-def ragassay_(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Shell:
-    return Shell(tmp_path, monkeypatch, capsys)
+def ragassay_(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    return Shell(tmp_path)
 
 
 def recorded(n: int = 60, **changes: Any) -> list[dict[str, Any]]:
