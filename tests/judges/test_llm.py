@@ -28,6 +28,7 @@ from ragassay.core import (
     Spend,
     Status,
 )
+from ragassay.dispatch.worst_case import schema_text
 from ragassay.judges import LLMJudge, RubricRegistry
 from ragassay.judges.llm.shares import split
 
@@ -413,7 +414,11 @@ def test_a_rubric_that_asks_no_sources_has_none() -> None:
 def test_the_prompt_asks_for_the_numbers_of_the_supporting_passages() -> None:
     system, user = prompt(CLAIMS[0])
     assert '"supported_by": the numbers of all passages that support the claim' in system
-    assert '"supported_by":{"type":"array","items":{"type":"integer"}}' in user
+    assert "supported_by" not in user  # said once: here, and in the schema beside the prompt
+    runner = Runner(lambda call, n: CallFailed("network", "stop"))
+    runner.run((CLAIMS[0],), JUDGE)
+    sources = '"supported_by":{"type":"array","items":{"type":"integer"}}'
+    assert sources in schema_text(runner.calls[0])
 
 
 PASSAGE = "The bridge opened in 1932. It is 503 metres long. Tickets cost nothing."

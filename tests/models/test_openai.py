@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.core import CallError, ChatCall, ChatReply, MatchCall, Message, SetupError, Spend
+from ragassay.dispatch import worst_case_tokens
 from ragassay.models.openai import OpenAIModel, open_model
 from ragassay.models.prices import Rate
 from ragassay.models.retry_after import retry_after
@@ -511,6 +512,21 @@ def test_what_the_server_refuses_is_left_out_and_learnt_once(
     assert with_model(server, two) == [sent, 1]
     assert server.calls == sent + 1
     assert {name: server.bodies[-1].get(name) for name in left} == left
+
+
+@pytest.mark.parametrize("rejects", ["json_schema", "response_format"])
+def test_a_server_that_takes_no_schema_reads_it_at_the_end_of_the_prompt(
+    server: LLMServer, rejects: str
+) -> None:
+    ask(server)
+    assert server.bodies[-1]["messages"][-1]["content"] == "Is it so?"
+    server.rejects = {rejects}
+    ask(server)
+    system, user = (message["content"] for message in server.bodies[-1]["messages"])
+    assert system == "You judge."
+    question, shown = user.split("\n\nThe JSON Schema of the reply: ")
+    assert (question, orjson.loads(shown)) == ("Is it so?", SCHEMA)
+    assert len((system + user).encode()) <= worst_case_tokens(CALL)[0]
 
 
 def test_calls_that_learn_at_the_same_time_all_get_their_answer(server: LLMServer) -> None:

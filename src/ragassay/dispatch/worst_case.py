@@ -20,6 +20,9 @@ PriceOf = Callable[[int, int], float | None]
 TOKENS_PER_MESSAGE = 16
 """Room for what a chat template adds around a message."""
 
+TITLE_OF_SCHEMA = 64
+"""Room for the words that introduce the schema where it is sent as part of the prompt."""
+
 
 def worst_case_tokens(call: Call) -> tuple[int, int]:
     """Upper bounds on the input and output tokens of a call.
@@ -31,7 +34,7 @@ def worst_case_tokens(call: Call) -> tuple[int, int]:
         return 0, 0
     size = sum(_size_in_bytes(m.content) + TOKENS_PER_MESSAGE for m in call.messages)
     if call.schema is not None:
-        size += len(schema_text(call).encode())
+        size += len(schema_text(call).encode()) + TITLE_OF_SCHEMA
     return size, call.max_tokens
 
 

@@ -18,7 +18,7 @@ from ragassay.judges.template import fill
 
 # Raised when the form of the reply or of the prompt around a rubric's text changes: old judgments
 # are then not reused.
-FORM = 2
+FORM = 3
 
 # Inputs that are a list of texts -> what one text of the list is called in a prompt, where each has
 # its number.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import os
 import re
 import time
@@ -26,6 +27,7 @@ from ragassay.core import (
     CallError,
     ChatCall,
     ChatReply,
+    Message,
     Reply,
     SetupError,
     Spend,
@@ -179,9 +181,12 @@ class OpenAIModel:
     # -- request
 
     def _body(self, call: ChatCall, dialect: Dialect) -> bytes:
+        messages = call.messages
+        if call.schema is not None and dialect.format != "json_schema":
+            messages = _with_schema(messages, call.schema)
         body: dict[str, object] = {
             "model": self.name,
-            "messages": [{"role": m.role, "content": m.content} for m in call.messages],
+            "messages": [{"role": m.role, "content": m.content} for m in messages],
             dialect.limit: call.max_tokens,
         }
         if call.temperature is not None and dialect.temperature:
@@ -193,14 +198,12 @@ class OpenAIModel:
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         elif call.schema is not None and dialect.format:
             body["response_format"] = {"type": dialect.format}
-        claim_memory(sum([len(m.content) for m in call.messages]))
+        claim_memory(sum([len(m.content) for m in messages]))
         try:
             return orjson.dumps(body, default=_plain)
         except TypeError:
             # Half of a surrogate pair has no UTF-8; the model is shown U+FFFD in its place.
-            body["messages"] = [
-                {"role": m.role, "content": _valid(m.content)} for m in call.messages
-            ]
+            body["messages"] = [{"role": m.role, "content": _valid(m.content)} for m in messages]
             return orjson.dumps(body, default=_plain)
 
     def _session(self) -> aiohttp.ClientSession:
@@ -467,6 +470,18 @@ def open_model(
     return (kind or OpenAIModel)(
         name, base_url=url, key=key or None, rate=rate, concurrency=concurrency
     )
+
+
+def _with_schema(
+    messages: tuple[Message, ...], schema: Mapping[str, object]
+) -> tuple[Message, ...]:
+    """The messages with the schema of the reply at the end of the last one, for a server that
+    takes none beside them.
+    """
+    form = json.dumps(schema, ensure_ascii=False, separators=(",", ":"), default=_plain)
+    last = messages[-1]
+    shown = Message(last.role, f"{last.content}\n\nThe JSON Schema of the reply: {form}")
+    return (*messages[:-1], shown)
 
 
 def _plain(value: object) -> object:

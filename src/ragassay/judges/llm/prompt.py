@@ -6,11 +6,8 @@ that a provider's cache of prompts is hit. Every byte is part of what a judgment
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-import orjson
 
 from ragassay.core import ChatCall, Message, Request
 from ragassay.judges.fence import fence
@@ -56,15 +53,13 @@ def chat_call(
 
     again: an earlier reply held no verdict on them.
     """
-    form = schema(rubric, list(items))
     parts = [_data(rubric, items)]
     if again:
         parts.append(_AGAIN)
     parts.append(f"Give a verdict for each of these ids: {', '.join(items)}")
-    parts.append(f"The JSON Schema of the reply: {_json(form)}")
     return ChatCall(
         (Message("system", system_prompt), Message("user", "\n\n".join(parts))),
-        schema=form,
+        schema=schema(rubric, list(items)),
         schema_name=rubric.id,
         max_tokens=_reply_tokens(rubric, items),
         temperature=sampling.temperature,
@@ -105,14 +100,6 @@ def _reply_tokens(rubric: Rubric, items: Mapping[str, Request]) -> int:
     elif rubric.writes != "ratings":
         length += sum(len(request.text(rubric.item)) for request in items.values())
     return min(_MOST_TOKENS, _BASE_TOKENS + length)
-
-
-def _json(form: Mapping[str, object]) -> str:
-    """The schema as JSON, as Python's own encoder would write it."""
-    try:
-        return orjson.dumps(form).decode()
-    except TypeError:  # half of a surrogate pair in a rating's name
-        return json.dumps(form, ensure_ascii=False, separators=(",", ":"))
 
 
 # -- lengths, in characters
