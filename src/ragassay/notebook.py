@@ -120,7 +120,7 @@ async def ascore(metric: str | Metric, **arguments: Any) -> Score:
 
 
 async def _judge_row(plan: Plan, store: Store) -> Score:
-    from ragassay.dispatch import LocalBudget
+    from ragassay.dispatch import LocalBudget, output_limit_of
     from ragassay.runs import Engine, RunContext
 
     ((_, sample),) = plan.rows()
@@ -142,7 +142,10 @@ async def _judge_row(plan: Plan, store: Store) -> Score:
         model=plan.model,
         store=captured,
         budget=LocalBudget(
-            plan.model.price, max_calls=options.max_calls, max_cost=options.max_cost, base=Ledger()
+            plan.model.price,
+            max_calls=options.max_calls,
+            max_cost=options.max_cost,
+            output_limit=output_limit_of(plan.model),
         ),
     )
     await engine.run(iter([(0, sample)]))

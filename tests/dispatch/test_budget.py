@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.core import ChatCall, Ledger, MatchCall, Message, Spend
-from ragassay.dispatch import LocalBudget, worst_case_tokens
+from ragassay.dispatch import LocalBudget, output_limit_of, worst_case_tokens
 
 CALL = ChatCall((Message("user", "abcd"),), max_tokens=10)
 # 4 bytes + 16 for the template = 20 tokens in at most; 10 out.
@@ -154,3 +154,21 @@ def test_an_answer_that_another_asker_paid_for_is_neither_sent_nor_uncertain() -
     assert budget.reserve(CALL) is not None  # the second of two
     budget.withdraw(CALL, Spend(cost=0.0))
     assert budget.sent == 1
+
+
+def test_the_worst_case_of_a_model_that_thinks_has_room_for_it() -> None:
+    def with_room(call):
+        return call.max_tokens + 4000  # for thinking
+
+    assert worst_case_tokens(CALL, with_room) == (20, 4010)
+    thinking = LocalBudget(price, output_limit=with_room)
+    assert thinking.reserve(CALL) == Decimal("0.00804")  # 20 at $1 and 4,010 at $2 a million
+
+
+def test_the_output_limit_is_the_models_own_where_it_has_one() -> None:
+    class Thinker:
+        def output_limit(self, call):
+            return call.max_tokens + 100
+
+    assert output_limit_of(Thinker())(CALL) == 110
+    assert output_limit_of(object())(CALL) == 10

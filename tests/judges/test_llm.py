@@ -234,6 +234,7 @@ def test_the_spend_of_every_call_is_shared_out_exactly() -> None:
         *[st.integers(0, 10**9)] * 4,
         cost=st.none() | st.floats(0, 1e6),
         seconds=st.floats(0, 1e6),
+        reasoning_tokens=st.integers(0, 10**9),
     ),
     st.integers(1, 100),
 )

@@ -42,7 +42,8 @@ class Evidence:
 @dataclass(frozen=True, slots=True)
 class Spend:
     """What answering cost the judge's side: calls sent, tokens, US dollars (None = price unknown),
-    seconds.
+    seconds. cached_tokens: of the input, those that the provider had in its cache;
+    reasoning_tokens: of the output, those in which the model thought, as far as the server says.
     """
 
     calls: int = 0
@@ -51,6 +52,7 @@ class Spend:
     cached_tokens: int = 0
     cost: float | None = None
     seconds: float = 0.0
+    reasoning_tokens: int = 0
 
     def __add__(self, other: Spend) -> Spend:
         cost = (
@@ -65,6 +67,7 @@ class Spend:
             self.cached_tokens + other.cached_tokens,
             cost,
             self.seconds + other.seconds,
+            self.reasoning_tokens + other.reasoning_tokens,
         )
 
 

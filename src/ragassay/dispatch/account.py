@@ -113,4 +113,5 @@ def _negative(spend: Spend) -> Spend:
         -spend.cached_tokens,
         None,
         -spend.seconds,
+        -spend.reasoning_tokens,
     )

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from ragassay.core import Call, ChatCall, Ledger, Spend
 from ragassay.dispatch.account import Account, exact
-from ragassay.dispatch.worst_case import PriceOf, worst_case
+from ragassay.dispatch.worst_case import OutputLimit, PriceOf, answer_budget, worst_case
 
 
 class Budget(ABC):
@@ -59,7 +59,8 @@ class Budget(ABC):
 class LocalBudget(Budget):
     """A budget whose calls are sent by this process. Used from one event loop only.
 
-    `base` is what the run had spent before it was resumed.
+    `base` is what the run had spent before it was resumed. output_limit: the most output tokens of
+    a call, with room for thinking.
     """
 
     def __init__(
@@ -69,9 +70,11 @@ class LocalBudget(Budget):
         max_calls: int | None = None,
         max_cost: float | None = None,
         base: Ledger | None = None,
+        output_limit: OutputLimit = answer_budget,
     ) -> None:
         super().__init__(max_calls, max_cost)
         self._price = price
+        self._output_limit = output_limit
         base = base or Ledger()
         bill = base.confirmed
         if bill.calls and bill.cost is None:  # its price was not known then: perhaps it is now
@@ -105,13 +108,17 @@ class LocalBudget(Budget):
         if spend.cost:
             self._account.saved += exact(spend.cost)
 
+    def worst_case(self, call: Call) -> Decimal | None:
+        """US dollars that a call costs at most; None when the price is not known."""
+        return worst_case(self._price, call, self._output_limit)
+
     def reserve(self, call: Call) -> Decimal | None:
         """Reserve a call's worst case, in US dollars; None when a cap does not allow it."""
         if not isinstance(call, ChatCall):
             return Decimal(0)
         if self._out_of_calls:
             return None
-        worst = worst_case(self._price, call) or Decimal(0)
+        worst = self.worst_case(call) or Decimal(0)
         if self._max_cost is not None and self._spent + self._reserved + worst > self._max_cost:
             return None
         self._reserved += worst
@@ -183,7 +190,7 @@ class LocalBudget(Budget):
         """What a call whose receipt names no cost may have cost; None where it is not needed, or
         not known.
         """
-        return worst_case(self._price, call) if spend.cost is None else None
+        return self.worst_case(call) if spend.cost is None else None
 
 
 def _requests(spend: Spend) -> int:

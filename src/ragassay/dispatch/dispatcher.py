@@ -304,6 +304,7 @@ class Dispatcher:
             bill.cached_tokens,
             bill.cost,
             seconds,
+            bill.reasoning_tokens,
         )
         self._budget.settle(call, reserved, spend)
         self.traffic.answered += 1

@@ -17,6 +17,11 @@ from ragassay.dispatch.account import exact
 PriceOf = Callable[[int, int], float | None]
 """(input tokens, output tokens) -> US dollars, None when the price is not known."""
 
+OutputLimit = Callable[[ChatCall], int]
+"""The most output tokens that a call may take: those of the answer, and those in which the model
+thinks before it.
+"""
+
 TOKENS_PER_MESSAGE = 16
 """Room for what a chat template adds around a message."""
 
@@ -24,18 +29,29 @@ TITLE_OF_SCHEMA = 64
 """Room for the words that introduce the schema where it is sent as part of the prompt."""
 
 
-def worst_case_tokens(call: Call) -> tuple[int, int]:
+def answer_budget(call: ChatCall) -> int:
+    """The output limit of a model that does not think: the budget for the answer."""
+    return call.max_tokens
+
+
+def output_limit_of(model: object) -> OutputLimit:
+    """The output limit as the model says it (`Model.output_limit`), which may grow during a run."""
+    limit: OutputLimit = getattr(model, "output_limit", answer_budget)
+    return limit
+
+
+def worst_case_tokens(call: Call, output_limit: OutputLimit = answer_budget) -> tuple[int, int]:
     """Upper bounds on the input and output tokens of a call.
 
     A token of a byte-level vocabulary covers at least one byte, so bytes bound the input;
-    max_tokens bounds the output.
+    output_limit bounds the output.
     """
     if not isinstance(call, ChatCall):
         return 0, 0
     size = sum(_size_in_bytes(m.content) + TOKENS_PER_MESSAGE for m in call.messages)
     if call.schema is not None:
         size += len(schema_text(call).encode()) + TITLE_OF_SCHEMA
-    return size, call.max_tokens
+    return size, output_limit(call)
 
 
 def schema_text(call: ChatCall) -> str:
@@ -43,11 +59,13 @@ def schema_text(call: ChatCall) -> str:
     return "" if call.schema is None else orjson.dumps(call.schema, default=dict).decode()
 
 
-def worst_case(price: PriceOf, call: Call) -> Decimal | None:
+def worst_case(
+    price: PriceOf, call: Call, output_limit: OutputLimit = answer_budget
+) -> Decimal | None:
     """US dollars that a call costs at most; None when the price is not known."""
     if price(1000, 1000) is None:  # a price is known for any number of tokens, or for none
         return None
-    cost = price(*worst_case_tokens(call))
+    cost = price(*worst_case_tokens(call, output_limit))
     return None if cost is None else exact(cost)
 
 

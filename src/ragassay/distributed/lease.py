@@ -13,7 +13,16 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_DOWN, Decimal
 
 from ragassay.core import Call, ChatCall, Ledger
-from ragassay.dispatch import Account, Budget, LocalBudget, PriceOf, add_ledgers, exact, worst_case
+from ragassay.dispatch import (
+    Account,
+    Budget,
+    LocalBudget,
+    OutputLimit,
+    PriceOf,
+    add_ledgers,
+    answer_budget,
+    exact,
+)
 
 LEAST_CALLS = 8
 """Calls for which a lease has room at least, where there is as much. A worker that makes more calls
@@ -69,8 +78,14 @@ class LeasedBudget(LocalBudget):
     allow waits for a larger one.
     """
 
-    def __init__(self, price: PriceOf, lease: Lease, base: Ledger) -> None:
-        super().__init__(price, base=base)
+    def __init__(
+        self,
+        price: PriceOf,
+        lease: Lease,
+        base: Ledger,
+        output_limit: OutputLimit = answer_budget,
+    ) -> None:
+        super().__init__(price, base=base, output_limit=output_limit)
         self._starved = False
         self._wants = Decimal(0)
         self._worst = Decimal(0)
@@ -87,7 +102,7 @@ class LeasedBudget(LocalBudget):
         if isinstance(call, ChatCall):
             self._starved = reserved is None
             if reserved is None:
-                self._wants = worst_case(self._price, call) or Decimal(0)
+                self._wants = self.worst_case(call) or Decimal(0)
             else:
                 self._wants = reserved
             self._worst = max(self._worst, self._wants)

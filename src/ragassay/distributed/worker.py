@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragassay.core import BadRow, Ledger, RagAssayError, RunState, Sample, SetupError, shorten
+from ragassay.dispatch import output_limit_of
 from ragassay.distributed.lease import Lease, LeasedBudget
 from ragassay.distributed.messages import Heartbeat, Job, PartResult, Ready, frozen
 from ragassay.distributed.parts import (
@@ -175,7 +176,9 @@ class Worker:
                 log = ReplyLog(folder / LOG)
                 base = self._begin_log(log, folder, base)
                 todo = self._todo(part, rows, whole if journal is None else journal.own)
-                self._budget = LeasedBudget(setup.model.price, lease, base)
+                self._budget = LeasedBudget(
+                    setup.model.price, lease, base, output_limit_of(setup.model)
+                )
                 self._engine = setup.engine(
                     self._context(part, setup, whole, journal),
                     store=journal or whole,

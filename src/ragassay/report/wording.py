@@ -555,10 +555,13 @@ def _uncertain_calls(s: Summary) -> str:
 def _tokens(spend: Spend) -> str:
     if not spend.input_tokens and not spend.output_tokens:
         return ""
-    cached = ""
+    parts = []
     if spend.cached_tokens:
-        cached = f" ({spend.cached_tokens:,} of the input from the provider's cache)"
-    return f"{spend.input_tokens:,} tokens in, {spend.output_tokens:,} out{cached}"
+        parts.append(f"{spend.cached_tokens:,} of the input from the provider's cache")
+    if spend.reasoning_tokens:
+        parts.append(f"{spend.reasoning_tokens:,} of the output to think")
+    known = f" ({', '.join(parts)})" if parts else ""
+    return f"{spend.input_tokens:,} tokens in, {spend.output_tokens:,} out{known}"
 
 
 def absences(summary: Summary) -> list[str]:

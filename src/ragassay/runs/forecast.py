@@ -25,7 +25,7 @@ from ragassay.core import (
     Score,
     Status,
 )
-from ragassay.dispatch import worst_case_tokens
+from ragassay.dispatch import OutputLimit, output_limit_of, worst_case_tokens
 from ragassay.judges import Judge
 from ragassay.metrics import Metric, MetricFlow, is_users_own
 from ragassay.models import Model
@@ -52,7 +52,8 @@ SECONDS_PER_CALL = 1.5
 class Forecast:
     """Estimates of a run: rows, requests (distinct), of which `cached` are known already, calls to
     the model, tokens, US dollars (None = price unknown), seconds. `bound` is an upper bound of the
-    cost without retries: every reply as long as it may be, and everything asked again once.
+    cost without retries: every reply as long as it may be, with the room that the model has to
+    think, and everything asked again once.
     """
 
     rows: int
@@ -81,7 +82,7 @@ def forecast(
     metric of the user's own that fails or takes longer than metric_timeout asks nothing more of
     that row.
     """
-    count = _Count(judge, store)
+    count = _Count(judge, store, output_limit_of(model))
     user_code = UserCode()
     for row in rows:
         count.rows += 1
@@ -108,8 +109,9 @@ def forecast(
 class _Count:
     """What a run would ask, as it is counted."""
 
-    def __init__(self, judge: Judge, store: JournalStore | None) -> None:
+    def __init__(self, judge: Judge, store: JournalStore | None, output_limit: OutputLimit) -> None:
         self._judge = judge
+        self._output_limit = output_limit
         self._store = store
         self._seen: set[JudgmentAddress] = set()
         self.rows = 0
@@ -147,7 +149,7 @@ class _Count:
         characters = sum(len(message.content) for message in call.messages)
         self.input_tokens += round(characters / CHARS_PER_TOKEN)
         self.output_tokens += OUTPUT_TOKENS_PER_CALL + OUTPUT_TOKENS_PER_ITEM * items
-        most_input, most_output = worst_case_tokens(call)
+        most_input, most_output = worst_case_tokens(call, self._output_limit)
         self.most_input += 2 * most_input  # everything asked again once
         self.most_output += 2 * most_output
 

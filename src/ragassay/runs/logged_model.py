@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import Any
 
 from ragassay.core import Call, CallError, ChatCall, ChatReply, Reply
-from ragassay.dispatch import LocalBudget, PriceOf, schema_text, worst_case
+from ragassay.dispatch import LocalBudget, schema_text
 from ragassay.models import NOT_SENT, Model
 from ragassay.runs.reply_log import ReplyLog
 
@@ -58,8 +58,7 @@ class LoggedModel:
             # The ledger has its receipt; whoever asked settles it again.
             self._budget.withdraw(call, logged.spend)
             return logged
-        price: PriceOf = self._model.price
-        ticket = self._log.sent(worst_case(price, call))
+        ticket = self._log.sent(self._budget.worst_case(call))
         try:
             reply = await self._model.call(call)
         except CallError as error:

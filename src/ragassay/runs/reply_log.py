@@ -312,6 +312,7 @@ def _record(key: str, reply: ChatReply) -> dict[str, Any]:
         spend.cached_tokens,
         spend.cost,
         spend.seconds,
+        spend.reasoning_tokens,
     )
     return {
         "key": key,

@@ -191,7 +191,7 @@ class Session:
         return self._open_engine(base, log)
 
     def _open_engine(self, base: Ledger, log: ReplyLog) -> tuple[Budget, Driver]:
-        from ragassay.dispatch import LocalBudget
+        from ragassay.dispatch import LocalBudget, output_limit_of
         from ragassay.runs.engine import RunContext
 
         plan = self._plan
@@ -200,6 +200,7 @@ class Session:
             max_calls=plan.options.max_calls,
             max_cost=plan.options.max_cost,
             base=base,
+            output_limit=output_limit_of(plan.model),
         )
         run_id = self._manifest.run_id
         context = RunContext(

@@ -21,7 +21,8 @@ def split(spend: Spend, n: int) -> list[Spend]:
     if spend.cost is not None:
         costs = _float_parts(spend.cost, n)
     seconds = _float_parts(spend.seconds, n)
-    columns = (calls, input_tokens, output_tokens, cached_tokens, costs, seconds)
+    reasoning = _parts(spend.reasoning_tokens, n)
+    columns = (calls, input_tokens, output_tokens, cached_tokens, costs, seconds, reasoning)
     return [Spend(*share) for share in zip(*columns, strict=True)]
 
 
