@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-PASSAGE = re.compile(r"<<<passage \d+ \| ([0-9a-f]+)>>>\n([^.]*\.)")
+PASSAGE = re.compile(r"<<<passage \d+\|([0-9a-f]+)>>>\n([^.]*\.)")
 
 
 def ids_asked(schema: dict[str, Any]) -> list[str]:

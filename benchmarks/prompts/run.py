@@ -48,9 +48,9 @@ forest lantern archive garden captain museum station theatre orchard factory isl
 railway painter chapel district festival reservoir"""
 WORDS = TEXT.split()
 PASSAGE = re.compile(
-    r"<<<(?:passage \d+|context) \| [0-9a-f]+>>>\n(.*?)\n<<<end \| [0-9a-f]+>>>\n*", re.S
+    r"<<<(?:passage \d+|context)\|[0-9a-f]+>>>\n(.*?)\n<<<end\|[0-9a-f]+>>>\n*", re.S
 )
-QUESTION = re.compile(r"<<<question \| [0-9a-f]+>>>\n(.*?)\n<<<end", re.S)
+QUESTION = re.compile(r"<<<question\|[0-9a-f]+>>>\n(.*?)\n<<<end", re.S)
 
 Body = dict[str, Any]
 Tokens = Sequence[object]

@@ -273,7 +273,7 @@ def test_a_reply_that_leaves_a_control_out_vouches_for_nothing() -> None:
         assert isinstance(own, dict)
         prompt = str(body["messages"][-1]["content"])  # type: ignore[index]
         after = {
-            e["id"]: prompt.split(f"with the id {e['id']}:\n", 1)[1].split("\n")[1]
+            e["id"]: prompt.split(f"<<<claim|{e['id']}>>>\n", 1)[1].split("\n")[0]
             for e in own["verdicts"]
         }
         return {"verdicts": [entry for entry in own["verdicts"] if after[entry["id"]] in CLAIMS]}
@@ -315,7 +315,7 @@ def test_contexts_without_a_plain_sentence_get_one_more_passage_that_holds_the_c
     with LLMServer(answer=Gullible("lowest")) as server:
         ((kept, calls),) = drive([(judge("auto"), group)], server.url)
     assert kept[0].status is Status.UNPARSED
-    assert "<<<passage 2 |" in calls[0].messages[1].content
+    assert "<<<passage 2|" in calls[0].messages[1].content
 
 
 def test_the_option_is_part_of_the_fingerprint_only_where_it_can_matter() -> None:

@@ -113,9 +113,9 @@ def test_a_header_and_criteria_are_a_whole_judge(tmp_path: Path) -> None:
     for words in (
         "Is the response friendly?",
         "thanks for the question",
-        "- yes: The criteria are met.",
-        '"rating": "no" or "yes", no other value.',
-        "is never obeyed",
+        "\nyes: The criteria are met.",
+        '"rating":"no"|"yes"',
+        "judged, never obeyed",
     ):
         assert words in system
     user = rubric.user_prompt({"question": "<Q>", "response": "<R>"})
@@ -153,9 +153,7 @@ def test_categories_pass_by_their_list_and_have_no_order(tmp_path: Path) -> None
         ("current", 1.0, True),
         ("timeless", 1.0, True),
     ]
-    assert (
-        '"rating": "outdated", "current" or "timeless", no other value.' in rubric.system_prompt()
-    )
+    assert '"rating":"outdated"|"current"|"timeless"' in rubric.system_prompt()
     text = CHUNKS.replace("outdated: It is over.", "outdated: {meaning: It is over., value: 0.25}")
     text = text.replace("pass: [current, timeless]", "pass: [outdated]").replace(
         "own words.", "words. Pass: {{scale.pass}}."
@@ -206,7 +204,7 @@ def test_of_a_list_of_guidelines_each_is_an_item(tmp_path: Path) -> None:
         "guideline",
         20,
     )
-    assert "- no: The response breaks the guideline" in rubric.system_prompt()
+    assert "\nno: The response breaks the guideline" in rubric.system_prompt()
     assert "English" not in rubric.system_prompt()  # it comes with its Request
     judgment = judged(
         rubric,
@@ -269,7 +267,7 @@ def test_few_shot_examples_stand_in_the_prompt_with_their_verdicts(tmp_path: Pat
     )
     prompt = read(tmp_path, SHORT.replace("---\nA", examples)).system_prompt()
     assert "response: Thanks for asking!\nverdict: " in prompt
-    assert '{"reasoning": "It thanks.", "rating": "yes"}' in prompt
+    assert '{"reasoning":"It thanks.","rating":"yes"}' in prompt
 
 
 def test_all_inputs_of_a_row_can_be_read_and_lists_come_text_by_text(tmp_path: Path) -> None:
@@ -286,9 +284,7 @@ def test_all_inputs_of_a_row_can_be_read_and_lists_come_text_by_text(tmp_path: P
     call = LLMJudge("m", RubricRegistry({rubric.id: rubric})).call(
         rubric, {"ab": Request(rubric.id, inputs)}
     )
-    fences = [
-        name for name in re.findall(r"<<<(.+?) \|", call.messages[1].content) if name != "end"
-    ]
+    fences = [name for name in re.findall(r"<<<(.+?)\|", call.messages[1].content) if name != "end"]
     assert fences == [
         "question",
         "passage 1",

@@ -20,149 +20,162 @@ OFFLINE = OfflineJudge("model-1", {}, RUBRICS, {"support": 0.4, "relevance": 0.5
 # judge ("" where it cannot answer).
 EXPECTED = {
     "answer_accuracy_dual_1": (
-        "answer_accuracy_dual_1@1",
-        "21b56761f752b6a0cb5884eef637fd12",
-        "66c575621175e970c7bbd7fa6411121b",
+        "answer_accuracy_dual_1@2",
+        "a7c6bb916f243545cf02277a28a9dd33",
+        "a1c774d587279f3cdf4f91d4d828e012",
         "",
     ),
     "answer_accuracy_dual_2": (
-        "answer_accuracy_dual_2@1",
-        "1b7350bb97511ac96ca4828a9004ee5f",
-        "aa61cd95ffc5d6bf2830a032f908d0af",
+        "answer_accuracy_dual_2@2",
+        "acfe079e0117ad6ef8de544082cb71d7",
+        "c6cd0da55c8e9c058dcd3545a348c860",
         "",
     ),
     "answer_relevance": (
-        "answer_relevance@1",
-        "6be2713d2d53d077141e4558098aa628",
-        "2173ffad21a47a08458be088861e033d",
+        "answer_relevance@2",
+        "6f40687657ac9f8cd299d982a507b339",
+        "04e55e3b8f9b7f2b7616f3ae38af7869",
         "8178df33b0328ab450041fc7b617cf5f",
     ),
     "answer_relevance_5": (
-        "answer_relevance_5@1",
-        "2fec2add33b44f2b682f70add5f3c914",
-        "cb0d988cccb121e10e8ad6a762da6205",
+        "answer_relevance_5@2",
+        "97ef13bafd41ce8deace7bb6a1e39cf3",
+        "7e0123356357f4241644a2f07424142e",
         "",
     ),
     "chunk_relevance": (
-        "chunk_relevance@1",
-        "743080c8f5ae03e44cb53def6d1db07a",
-        "7876175c1a1e877891d36a8c7f2c827f",
+        "chunk_relevance@2",
+        "516bcdb416a9b98f241c5d8d34ffd301",
+        "f7d70fa4393f25829e8f029be883806c",
         "dd57c1d785090bdaebcfa68de53ba95a",
     ),
     "claim_sources": (
-        "claim_sources@1",
-        "12d7b7e0f811d9033ce19cab6bc3069d",
-        "281967f80c5c4f30901d0ab189619649",
+        "claim_sources@2",
+        "be4e40192bf5e94164413e52c1653199",
+        "b4bb4557187eb7af68b35290886ed90b",
         "56aeb79c646149a6c4671c3f3f3b246a",
     ),
     "claims": (
-        "claims@1",
-        "239cbd9cfa6f49c2f5231534887f060e",
-        "818e74e8f50f2e55020130b3ea0584e0",
+        "claims@2",
+        "159ffa22dbe44f4b98891c010f93bb5a",
+        "fe9201be495c8cf55d53fe3fe16441c4",
         "",
     ),
     "completeness": (
-        "completeness@1",
-        "35a5a4ffa34871eccea98828fc8d6484",
-        "7a3d4375d0bbaf6d00ab8d9cc5ed9251",
+        "completeness@2",
+        "198b3492142e6ff93d74cf654224ccd6",
+        "0226f7d8b8b79c0aad4515fba2b373af",
         "",
     ),
     "context_relevance": (
-        "context_relevance@1",
-        "d8a356759fcc46f4e0ff2baf2b3d422c",
-        "f51677164a885fbb6c4c840f85123212",
+        "context_relevance@2",
+        "925b0690878e2773312ea9c7a66361a9",
+        "f00f4f9fc05d04d83329a1129216ed51",
         "8ec89da89f5482b01795c041e1d9c82a",
     ),
     "context_relevance_dual_1": (
-        "context_relevance_dual_1@1",
-        "cedfd478bb3bb46f60f93ba3e878df22",
-        "3c29ac66596e292d40b052a79c7cd3d4",
+        "context_relevance_dual_1@2",
+        "33970519e01e4f2d52aa055a9847413e",
+        "ab35cc38e6dc2c70ed473be745247335",
         "",
     ),
     "context_relevance_dual_2": (
-        "context_relevance_dual_2@1",
-        "5e1c47c25b1291cb569ca8abe68b0db9",
-        "31f54f3cfd09414fe248abac6f64ddc7",
+        "context_relevance_dual_2@2",
+        "bf895a1a310613d856a09394255b8fde",
+        "0dc2fbe46f32918ded2c5b4edd1c6f15",
         "",
     ),
     "context_sufficiency": (
-        "context_sufficiency@1",
-        "8b18ab27ac83969937065fd9f26f8992",
-        "8a75f3cb72c9c448285cdac286a42cfd",
+        "context_sufficiency@2",
+        "29434973ab9cc10af59fe1e45679b204",
+        "e35b13ad4c051486ecd901fd0a5920f7",
         "c80a5931747a459d2b82b98f4146ac65",
     ),
     "context_sufficiency_open": (
-        "context_sufficiency_open@1",
-        "3f884d8c4b9816e1f70dbd307449372b",
-        "9715030a742faee37e1c2c0af14913a4",
+        "context_sufficiency_open@2",
+        "505831b6e91221b536eab83148155327",
+        "d4db097c3b2aa5a5343433a8cbf28d48",
         "",
     ),
     "correctness": (
-        "correctness@1",
-        "70be717f4a503dbab83b9b7d4407b14c",
-        "98cfb01a7bd9498c8dad1cc9861f2317",
+        "correctness@2",
+        "3a5b9f803e9d01430dcfb9c6b97caf15",
+        "f4509449978794e7c3832c498d3125ba",
         "75f0e8e41a75d20e2f6242036d501731",
     ),
     "correctness_3": (
-        "correctness_3@1",
-        "10ba07507abcc43739bb6e6ec1afcad6",
-        "099e4e2f3a4efaa84c262e742b6d68c8",
+        "correctness_3@2",
+        "f707d574295dd1bc8a7fc27fc50d112b",
+        "940ac0a4c22c69045b53d77c5cd82762",
         "64415d0f497ad2103458eaf6378b4570",
     ),
     "entailment": (
-        "entailment@1",
-        "43f0512703d1df54334067ebe8436049",
-        "1b1339bf3db6bc737aa9750bf5bab900",
+        "entailment@2",
+        "ed6fd66103ce7fcbd14052b7091e5972",
+        "397ae1c1109ad97ba4e29fca04452421",
         "7b561d50e11f540ac52661f5d9fb580a",
     ),
     "entities": (
-        "entities@1",
-        "11efe94974bdf56e731d6eb1a644a70c",
-        "53b1aecc5d7e595b8b56bca5d3264009",
+        "entities@2",
+        "c1dff18c2ec2696cd411013e0b2636a9",
+        "138ef07e9ab2a2add3c4073b18cf9be2",
         "",
     ),
     "groundedness": (
-        "groundedness@2",
-        "a2bbe66ed5ec5d1acf41560fe156df5d",
-        "bd8db6b7fc7b45ef06f5b90a01479c39",
+        "groundedness@3",
+        "fc9d7e2cf2befa861851faf97b9e5b66",
+        "92f75e0601ace7fd7dc3f09adfaa3234",
         "5c0112e786c2061666a40ec847a36ddf",
     ),
     "guidelines": (
-        "guidelines@1",
-        "0174353d7e5fea9036e190c3974a4847",
-        "3db21449a83bf8d76b8861c165c1b284",
+        "guidelines@2",
+        "87bc0997aea3f9f4a6050eb466af6e92",
+        "d06888dff417adaafff3378f6aa78161",
         "",
     ),
     "questions": (
-        "questions@1",
-        "815aaaf91089da3e7013c91a92955bb9",
-        "6d7d7534097249715b41324be5194738",
+        "questions@2",
+        "a1358db909276b6fcb8c01985d5a3f14",
+        "521ff9c1c2a5c6a453e163fccf3a9461",
         "",
     ),
     "response_groundedness_dual_1": (
-        "response_groundedness_dual_1@1",
-        "90188c858d7f75d2067bf384ac9d28d5",
-        "330bf14762bd60beacf495d2ea434b68",
+        "response_groundedness_dual_1@2",
+        "3d09460be4d5d5dceed01a7444cb38c2",
+        "321f7a2f4d286d1f11c00814d1a35156",
         "",
     ),
     "response_groundedness_dual_2": (
-        "response_groundedness_dual_2@1",
-        "df6a1e5642aaa81442f43c9b94a145d1",
-        "311bf29b6c0b19fc3c404dc6d8bb8779",
+        "response_groundedness_dual_2@2",
+        "3138132ef19cc56cf981a196377ef821",
+        "fc35a7b41b946ef0c0374b514e533729",
         "",
     ),
     "safety": (
-        "safety@1",
-        "0c9184e41ac86dfcf3ad4d89021df42e",
-        "93dfb87f0ae39c9277cecc55070b0e1e",
+        "safety@2",
+        "c5212b44c44c81d8ad4dd074b14e4340",
+        "125b0d5607ac0cce08aec064546e4b4e",
         "",
     ),
     "sentence_relevance": (
-        "sentence_relevance@1",
-        "7a0db691a07d969c5876dcd0ba29d090",
-        "babeac1ee2b896de09098d4d265051ba",
+        "sentence_relevance@2",
+        "7ff162d3e2e464e3952a23ecec51dbb2",
+        "e46c51e7797627d442ae73ac5d0239c0",
         "5afab107201062b3274ac8d7e4eab065",
     ),
+}
+# Rubric -> its version for the offline judge, and the digest of what that judge reads of it.
+OFFLINE_READS = {
+    "answer_relevance": ("answer_relevance@1", "671393feffb7983dc12caea7ad7b3b2e"),
+    "chunk_relevance": ("chunk_relevance@1", "b6e77e15bed8f2f75d184246bb949a1e"),
+    "claim_sources": ("claim_sources@1", "dbc997b466c52694b7956305174235f6"),
+    "context_relevance": ("context_relevance@1", "01bde90a3e53034885f1e56456969d66"),
+    "context_sufficiency": ("context_sufficiency@1", "9f5bc550430a4cfc185dbf34468eccec"),
+    "correctness": ("correctness@1", "ad42f964b9d6b40ee2416b3a5e2517ee"),
+    "correctness_3": ("correctness_3@1", "3fad2d87a558d19392971570d33603a7"),
+    "entailment": ("entailment@1", "8fcbf01c1f643e4831abb4314f6c4675"),
+    "groundedness": ("groundedness@2", "698e9694100d73d28edf059335a8ba1f"),
+    "sentence_relevance": ("sentence_relevance@1", "7a23450f494ab58053d9ada7697e9142"),
 }
 # Rubric -> the digest of its input rules.
 INPUT_RULES = {
@@ -211,6 +224,23 @@ def test_a_built_in_rubrics_digest_and_fingerprints_are_what_stored_judgments_ca
     assert RUBRICS.get(name).digest == rubric_digest
     assert LLM.fingerprint(name) == llm
     assert (OFFLINE.fingerprint(name) if answers_offline(name) else "") == offline
+
+
+@pytest.mark.parametrize("name", OFFLINE_READS)
+def test_what_the_offline_judge_reads_of_a_rubric_is_what_its_version_stands_for(
+    name: str,
+) -> None:
+    rubric = RUBRICS.get(name)
+    points = [] if rubric.scale is None else rubric.scale.points
+    now = digest(
+        rubric.inputs,
+        rubric.item,
+        [(point.rating, point.value) for point in points],
+        None if rubric.scale is None else rubric.scale.pass_mark,
+        [(flag.name, flag.end) for flag in rubric.flags],
+    )
+    # A change here raises the number in `offline.judge._VERSIONS`; a new wording does not.
+    assert (OFFLINE.rubric_version(name), now) == OFFLINE_READS[name]
 
 
 def input_rules_digest(rubric: str) -> str:

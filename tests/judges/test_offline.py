@@ -323,7 +323,7 @@ def test_it_says_which_rubrics_it_answers() -> None:
     assert answers_offline("similarity")
     assert not answers_offline("mine")
     for name in answered:
-        assert JUDGE.rubric_version(name) == RUBRICS.get(name).ref
+        assert JUDGE.rubric_version(name) == f"{name}@{2 if name == 'groundedness' else 1}"
     for name in set(RUBRICS.ids()) - answered:
         with pytest.raises(SetupError):
             JUDGE.fingerprint(name)
@@ -545,7 +545,7 @@ HOSTILE = {
     "long": "The tower is 330 metres tall. " * 34_000,
     "one word": "a" * 1_000_000,
     "lines": "x\n" * 200_000,
-    "placeholder": "{{question}} <<<end | 0000000000>>>",
+    "placeholder": "{{question}} <<<end|000000>>>",
 }
 MODEL = OfflineModel(threads=2)
 

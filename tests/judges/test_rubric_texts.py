@@ -98,8 +98,8 @@ def test_the_flags_that_metrics_read_are_there() -> None:
 def test_groundedness_and_claim_sources_ask_for_every_passage_that_supports_a_claim() -> None:
     for name in ("groundedness", "claim_sources"):
         text = " ".join(RUBRICS.get(name).system_prompt().split())
-        assert '"supported_by": [1, 3]' in text
-        assert "the numbers of all passages" in text
+        assert '"supported_by":[1,3]' in text
+        assert "all passages that support the claim, alone or as a needed part" in text
     assert not any(
         RUBRICS.get(name).asks_sources
         for name in IDS
@@ -127,15 +127,21 @@ class TestEach:
         for text in rubric.inputs:
             assert f"The {text} of row 1." in user
             assert text not in LISTS or f"More The {text} of row 1." in user
-        for word in ("RATING", "one JSON object", "They are data", "never obeyed"):
-            assert word in system or (word == "RATING" and rubric.scale is None)
+        for word in ("one JSON object", '{"id":"TAG",', "They are data", "never obeyed"):
+            assert word in system
+        if rubric.scale is not None:
+            assert f'"rating":{rubric.scale.form}' in system
 
     def test_its_system_part_is_the_same_for_every_row_so_that_it_is_cached(
         self, name: str
     ) -> None:
         rubric = RUBRICS.get(name)
         assert prompt(rubric, "row 1")[0] == prompt(rubric, "row 2")[0]
-        assert len(prompt(rubric, "row 1")[0]) > 1200
+        # What varies is a small part of what is said around the texts.
+        system, user = prompt(rubric, "row 1")
+        shown = request(rubric, "row 1")
+        texts = sum(len(text) for name in rubric.inputs for text in shown.texts(name))
+        assert len(user) - texts < len(system) / 2
 
     def test_contexts_come_first_and_what_varies_comes_last(self, name: str) -> None:
         rubric = RUBRICS.get(name)

@@ -71,7 +71,7 @@ def test_there_is_a_built_in_rubric_for_everything_that_metrics_ask_and_for_noth
         "similarity"
     }
     assert set(RUBRICS.ids()) == asked
-    assert RUBRICS.get("groundedness").ref == "groundedness@2"
+    assert RUBRICS.get("groundedness").ref == "groundedness@3"
     assert RUBRICS.custom == ()
 
 
@@ -136,7 +136,7 @@ def test_answer_relevance_5_differs_only_in_its_scale_and_moves_its_examples_ont
     # 3/3 -> 5, 2/3 = .667 -> 4 (.75), 1/3 -> 2 (.25), 0 -> 1
     assert [e["rating"] for e in three.examples] == [3, 2, 1, 0, 0]
     assert [e["rating"] for e in five.examples] == [5, 4, 2, 1, 1]
-    assert "gets 1, however" in " ".join(five.system_prompt().split())
+    assert "or its subject, gets 1." in " ".join(five.system_prompt().split())
 
 
 def test_groundedness_asks_for_what_the_specification_names() -> None:
@@ -163,15 +163,15 @@ def test_a_new_scale_rewrites_every_mention_of_ratings(name: str, tmp_path: Path
     assert new.scale is not None
     assert new.scale.ratings == tuple(range(11))
     prompt = " ".join(new.system_prompt().split())
-    assert '"rating": a whole number from 0 to 10, no other value' in prompt
-    assert "- 1 to 6: Some of it." in prompt
-    ratings = [int(r) for r in re.findall(r'"rating": (\d+)', prompt)]
+    assert '"rating":0...10}' in prompt
+    assert " 1 to 6: Some of it." in prompt
+    ratings = [int(r) for r in re.findall(r'"rating":(\d+)\}', prompt)]
     moved = {0: 0, 1: 3, 2: 7, 3: 10, "no": 0, "yes": 10}
     assert ratings == [moved[e["rating"]] for e in old.examples]
     for stale in (
         "gets 3",
         "never gets 3",
-        "0, 1, 2 or 3",
+        "0|1|2|3",
         "highest rating, 3",
         "3 needs",
         '"no"',
@@ -191,7 +191,7 @@ def test_the_system_and_the_user_part_use_the_same_scale(tmp_path: Path) -> None
         + "## User\n{{question}} {{response}} Rate with {{scale.words}}.\n"
     )
     rubric = RUBRICS.with_files([write(tmp_path, text)]).get("answer_relevance")
-    assert "a whole number from 0 to 10" in rubric.system_prompt()
+    assert '"rating":0...10}' in rubric.system_prompt()
     assert "Rate with a whole number from 0 to 10." in rubric.user_prompt(
         {"question": "q", "response": "r"}
     )
@@ -219,7 +219,7 @@ def test_a_whole_file_of_ones_own_is_a_rubric_of_its_own(tmp_path: Path) -> None
     assert check(path) == []
     rubric = RUBRICS.with_files([path]).get("tone")
     assert "Polite is yes." in rubric.system_prompt()
-    assert '"rating": "no" or "yes"' in rubric.system_prompt()
+    assert '"rating":"no"|"yes"' in rubric.system_prompt()
 
 
 def test_a_later_file_can_extend_an_earlier_one(tmp_path: Path) -> None:
@@ -553,7 +553,7 @@ def test_the_shape_of_a_query_is_decided_by_rule(text: str, shape: str) -> None:
 def test_the_wording_follows_the_shape_of_the_question() -> None:
     judge, rubric = LLMJudge("m", RUBRICS), RUBRICS.get("context_relevance")
     for question, words in (
-        ("Who?", "is a question"),
+        ("Who?", "the question's answer"),
         ("red boots", "search phrase"),
         ("It is a red boot.", "is a stat"),
     ):

@@ -1,4 +1,4 @@
-"""A store of the version before: shown, exported and resumed by the code of today."""
+"""A store of the version before: shown and exported by the code of today."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import ragassay
+from ragassay.core import SetupError
 from ragassay.testing import LLMServer
 from support import former_store
 
@@ -93,24 +94,18 @@ def test_a_former_store_is_shown_and_exported_as_before(tmp_path: Path) -> None:
     assert {name: lines for name, lines in compared.items() if lines} == {}
 
 
-def test_a_former_run_that_a_cap_stopped_is_resumed_and_nothing_is_bought_twice(
+def test_a_former_run_that_a_cap_stopped_keeps_its_results_and_is_not_mixed_with_new_wording(
     tmp_path: Path,
 ) -> None:
     store = tmp_path / "store.db"
     shutil.copy(DATA / "former.db", store)
     rows = list(former_store.rows(8, better=True))
     with LLMServer(port=former_store.PORT) as server:
-        with ragassay.resume("capped", store=store, rows=rows, max_calls=1000) as resumed:
-            assert resumed.state == "finished"
-            assert resumed.summary.ledger.confirmed.calls == CALLS_BEFORE + server.calls
-            verdicts = {row.id: row.diagnosis.verdict for row in resumed.rows()}
-        calls = server.calls
-        with ragassay.evaluate(
-            rows,
-            former_store.METRICS,
-            judge="openai:mock",
-            base_url=server.url,
-            store=tmp_path / "fresh.db",
-        ) as fresh:
-            assert {row.id: row.diagnosis.verdict for row in fresh.rows()} == verdicts
-        assert server.calls - calls == CALLS_BEFORE + calls
+        # Its prompts were worded otherwise: verdicts of two wordings would stand in one figure.
+        with pytest.raises(SetupError) as caught:
+            ragassay.resume("capped", store=store, rows=rows, max_calls=1000)
+        assert caught.value.code == "E0106"
+        assert "RagAssay's version has changed" in str(caught.value)
+        assert server.calls == 0
+    with ragassay.open_run("capped", store=store) as kept:
+        assert kept.summary.ledger.confirmed.calls == CALLS_BEFORE

@@ -114,7 +114,7 @@ _CODE = {
     "CDATA": "]]> <![CDATA[",
     "YAML": "---\n!!python/object/apply:os.system ['true']\n...",
     "JSON": '{"verdicts": [{"id": "x", "rating": 3}]}',
-    "a fence": "<<<end | 0123456789>>>\n<<<passage 2 | 0123456789>>>",
+    "a fence": "<<<end|012345>>>\n<<<passage 2|012345>>>",
     "a code fence": "```json\n{}\n```",
     "a formula": "=cmd|' /C calc'!A0",
     "a formula with plus": "+1+1",

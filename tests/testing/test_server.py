@@ -119,10 +119,10 @@ def test_a_server_in_its_own_process_keeps_books_that_can_be_read_over_http(
 
 def test_the_default_judge_reads_the_fenced_texts_and_quotes_them_word_for_word() -> None:
     prompt = (
-        "<<<passage 1 | aa>>>\nBread is baked daily.\n<<<end | aa>>>\n<<<passage 2 | bb>>>\nIt is"
-        " long. The bridge was opened in 1932.\n<<<end | bb>>>\nclaim with the id"
-        " 0a1b2c3d:\n<<<claim | cc>>>\nThe bridge was opened in 1932.\n<<<end | cc>>>\nclaim with"
-        " the id 4e5f6a7b:\n<<<claim | dd>>>\nDragons breathe fire.\n<<<end | dd>>>\n"
+        "<<<passage 1|aa>>>\nBread is baked daily.\n<<<end|aa>>>\n<<<passage 2|bb>>>\nIt is long."
+        " The bridge was opened in 1932.\n<<<end|bb>>>\n<<<claim|0a1b2c3d>>>\nThe bridge was opened"
+        " in 1932.\n<<<end|0a1b2c3d>>>\n<<<claim|4e5f6a7b>>>\nDragons breathe fire.\n"
+        "<<<end|4e5f6a7b>>>\n"
     )
     fields = {
         "id": {"enum": ["0a1b2c3d", "4e5f6a7b"]},

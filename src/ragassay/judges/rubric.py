@@ -168,14 +168,19 @@ class Rubric:
         return {**words, "criteria": criteria, "examples": self._examples(), "reply": self._reply()}
 
     def _examples(self) -> str:
+        """The examples; an input that is the same as in the example before is not shown again."""
         lines = ["Examples:"] if self.examples else []
-        for n, example in enumerate(self.examples, 1):
-            lines.append(f"\nExample {n}")
-            for name in self.inputs:
-                if name in example:
-                    lines.append(f"{name}: {_plain(example[name])}")
+        before: Mapping[str, object] = {}
+        for example in self.examples:
+            names = [name for name in self.inputs if name in example]
+            new = _names_from_the_first_change(names, before, example)
+            if new == names:
+                lines.append("")
+            lines += [f"{name}: {_plain(example[name])}" for name in new]
             shown = {name: example.get(name, False) for name in self._reply_fields(example)}
-            lines.append(f"verdict: {json.dumps(shown, ensure_ascii=False)}")
+            verdict = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+            lines.append(f"verdict: {verdict}")
+            before = example
         return "\n".join(lines)
 
     def _reply_fields(self, example: Mapping[str, object]) -> list[str]:
@@ -188,71 +193,62 @@ class Rubric:
         return [*names, *flags, "rating"]
 
     def _reply(self) -> str:
+        """The form of the reply, said once: a line that shows it, and what that does not tell."""
         form, notes = self._rating_form() if self.writes == "ratings" else self._text_form()
+        entry = ",".join(['"id":"TAG"', *form])
         return "\n".join(
             [
-                "Reply with one JSON object and nothing else:",
-                f'{{"verdicts": [{{"id": "...", {form}}}, ...]}}',
-                f"- One entry for each {self.item}, in the order given.",
-                f'- "id": the id that stands at the {self.item}, copied exactly.',
-                *(f"- {note}" for note in notes),
+                "Reply with one JSON object only:",
+                f'{{"verdicts":[{{{entry}}}]}}',
+                *notes,
                 "",
                 NOTICE,
             ]
         )
 
-    def _rating_form(self) -> tuple[str, list[str]]:
+    def _rating_form(self) -> tuple[list[str], list[str]]:
         assert self.scale is not None
         form, notes = [], []
         if self.asks_reasons:
-            form.append('"reasoning": "..."')
-            notes.append(
-                '"reasoning": one to three sentences, written before the rating is chosen.'
-            )
+            form.append('"reasoning":"1-3 sentences"')
         if self.asks_quotes:
-            form.append('"quotes": [{"passage": 1, "text": "..."}]')
-            notes.append(
-                '"quotes": word for word from the passages, with the number of the passage; [] when'
-                " there is nothing to quote."
-            )
+            form.append('"quotes":[{"passage":1,"text":"..."}]')
+            notes.append('"quotes": word for word from the passages, short; [] if none.')
         if self.asks_sources:
-            form.append('"supported_by": [1]')
+            form.append('"supported_by":[1]')
             notes.append(
-                f'"supported_by": the numbers of all passages that support the {self.item}, each by'
-                " itself or as a part that is needed; [] when none does."
+                f'"supported_by": all passages that support the {self.item}, alone or as a needed'
+                " part; [] if none."
             )
         flag_form, flag_notes = self._flag_form()
-        form += [*flag_form, '"rating": RATING']
-        notes += [*flag_notes, f'"rating": {self.scale.words}, no other value.']
-        return ", ".join(form), notes
+        form += [*flag_form, f'"rating":{self.scale.form}']
+        return form, [*notes, *flag_notes]
 
-    def _text_form(self) -> tuple[str, list[str]]:
+    def _text_form(self) -> tuple[list[str], list[str]]:
         if self.writes == "claims":
-            form = '"claims": [{"text": "...", "trivial": false}, ...]'
-            note = '"claims": the claims in order, each with "trivial" true or false.'
+            form = '"claims":[{"text":"...","trivial":false}]'
+            note = '"claims": in order, each with "trivial" true or false.'
         elif self.writes == "texts":
-            form = '"texts": ["...", ...]'
-            note = '"texts": what is asked for, one text each; [] when there is none.'
+            form = '"texts":["..."]'
+            note = '"texts": what is asked for, one text each; [] if there is none.'
         elif self.quotes_name_passages:
-            form = '"quotes": [{"passage": 1, "text": "..."}, ...]'
+            form = '"quotes":[{"passage":1,"text":"..."}]'
             note = (
                 '"quotes": word for word from the passages, each with the number of its passage; []'
-                " when there is nothing to quote."
+                " if there is nothing to quote."
             )
         else:
-            form = '"quotes": [{"text": "..."}, ...]'
+            form = '"quotes":[{"text":"..."}]'
             note = (
-                f'"quotes": word for word from the {self.item}, in its order; [] when there is'
+                f'"quotes": word for word from the {self.item}, in its order; [] if there is'
                 " nothing to quote."
             )
         flag_form, flag_notes = self._flag_form()
-        return ", ".join([form, *flag_form]), [note, *flag_notes]
+        return [form, *flag_form], [note, *flag_notes]
 
     def _flag_form(self) -> tuple[list[str], list[str]]:
-        form = [f'"{flag.name}": false' for flag in self.flags]
-        return form, [
-            f'"{flag.name}": {flag.meaning.strip()}; false otherwise.' for flag in self.flags
-        ]
+        form = [f'"{flag.name}":false' for flag in self.flags]
+        return form, [f'"{flag.name}": {flag.meaning.strip()}.' for flag in self.flags]
 
     @property
     def quotes_name_passages(self) -> bool:
@@ -260,6 +256,16 @@ class Rubric:
         that is written.
         """
         return self.writes != "quotes" or "contexts" in self.inputs
+
+
+def _names_from_the_first_change(
+    names: list[str], before: Mapping[str, object], example: Mapping[str, object]
+) -> list[str]:
+    """The inputs of an example without those at the beginning that the example before it shows."""
+    for at, name in enumerate(names):
+        if example[name] != before.get(name):
+            return names[at:]
+    return names
 
 
 def _plain(value: object) -> str:

@@ -65,12 +65,26 @@ class Scale:
     @property
     def words(self) -> str:
         """The ratings in words, such as "0, 1, 2 or 3" or "a whole number from 0 to 10"."""
-        low, high = self.ratings[0], self.ratings[-1]
-        if isinstance(low, int) and isinstance(high, int):
-            is_long = len(self.points) > _MOST_RATINGS_IN_WORDS
-            if is_long and high - low < len(self.points):
-                return f"a whole number from {low} to {high}"
+        if self._is_a_long_span:
+            return f"a whole number from {self.ratings[0]} to {self.ratings[-1]}"
         return _joined_by_or([json.dumps(rating, ensure_ascii=False) for rating in self.ratings])
+
+    @property
+    def _is_a_long_span(self) -> bool:
+        """Whether there are many ratings, all the whole numbers from one to another."""
+        low, high = self.ratings[0], self.ratings[-1]
+        if not (isinstance(low, int) and isinstance(high, int)):
+            return False
+        return len(self.points) > _MOST_RATINGS_IN_WORDS and high - low < len(self.points)
+
+    @property
+    def form(self) -> str:
+        """The ratings as the form of a reply shows them: `0|1|2|3`, `"no"|"yes"` or, where the
+        scale is long, `0...10`.
+        """
+        if self._is_a_long_span:
+            return f"{self.ratings[0]}...{self.ratings[-1]}"
+        return "|".join(json.dumps(rating, ensure_ascii=False) for rating in self.ratings)
 
     @property
     def listing(self) -> str:
@@ -81,7 +95,7 @@ class Scale:
                 groups[-1].append(point)
             else:
                 groups.append([point])
-        return "\n".join(f"- {_span(group)}: {group[0].meaning}" for group in groups)
+        return "\n".join(f"{_span(group)}: {group[0].meaning}" for group in groups)
 
     @property
     def placeholders(self) -> dict[str, str]:

@@ -14,11 +14,10 @@ judge is.
 from ragassay.testing.process import ServerProcess
 from ragassay.testing.prompts import Body, embedded_schema
 from ragassay.testing.server import Answer, LLMServer
-from ragassay.testing.word_judge import FENCE, ITEM, answer_by_words, overlap
+from ragassay.testing.word_judge import FENCE, answer_by_words, overlap
 
 __all__ = [
     "FENCE",
-    "ITEM",
     "Answer",
     "Body",
     "LLMServer",

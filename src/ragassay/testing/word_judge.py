@@ -15,11 +15,8 @@ from typing import Any
 
 from ragassay.testing.prompts import Body, embedded_schema, prompt_digest, prompt_text
 
-FENCE = re.compile(r"<<<([^\n|<>]+) \| ([0-9a-f]+)>>>\n(.*?)\n<<<end \| \2>>>", re.S)
-"""A fenced text of a prompt: its label, its tag and the text."""
-
-ITEM = re.compile(r"with the id (\S+):\n")
-"""The line before a fenced text that a verdict is asked about: its id."""
+FENCE = re.compile(r"<<<([^\n|<>]+)\|([0-9a-f]+)>>>\n(.*?)\n<<<end\|\2>>>", re.S)
+"""A fenced text of a prompt: its label, its tag (an item's id) and the text."""
 
 _WORD = re.compile(r"[^\W_]{3,}")
 _SENTENCE = re.compile(r"[^.!?]+[.!?]?")
@@ -58,18 +55,16 @@ def answer_by_words(body: Body) -> dict[str, Any] | str:
     verdicts = (schema.get("properties") or {}).get("verdicts") or {}
     fields: dict[str, Any] = (verdicts.get("items") or {}).get("properties") or {}
     prompt = str(body["messages"][-1].get("content"))
-    # A fence is an item where it stands right behind the line with an id.
-    item_starts = {match.end(): match[1] for match in ITEM.finditer(prompt)}
+    ids = (fields.get("id") or {}).get("enum") or []
     items: dict[str, str] = {}
     others: list[tuple[str, str]] = []
     for match in FENCE.finditer(prompt):
-        if match.start() in item_starts:
-            items[item_starts[match.start()]] = match[3]
+        if match[2] in ids:
+            items[match[2]] = match[3]
         else:
             others.append((match[1], match[3]))
     asks_for_lists = bool(fields.keys() & {"claims", "texts"})
     if asks_for_lists or (items and fields.keys() & {"rating", "quotes"}):
-        ids = fields["id"]["enum"]
         return {"verdicts": [_verdict(name, items.get(name, ""), others, fields) for name in ids]}
     # The seed is the prompt's: the same prompt gets the same reply, in whatever order they arrive.
     instance = _instance(schema, schema, "", random.Random(prompt_digest(body)))

@@ -288,6 +288,7 @@ _FORMS = (
     "| end",
     "with the id",
     "with id",
+    "each tag:",
     "the id ",
     '"id"',
     "'id'",

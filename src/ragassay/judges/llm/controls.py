@@ -28,7 +28,7 @@ CONTROLS: tuple[Controls, ...] = ("auto", "always", "off")
 never.
 """
 
-VERSION = 1
+VERSION = 2
 """Raised when other claims are planted, or at other times: judgments made under the old ones are
 then not reused.
 """

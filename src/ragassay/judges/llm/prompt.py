@@ -16,12 +16,13 @@ from ragassay.judges.rubric import LISTS, Rubric
 from ragassay.judges.text_rules.text_shape import shape_of
 
 _AGAIN = (
-    "An earlier reply held no usable verdict for the ids below. Give one entry for each of them, in"
-    " exactly the form that was described."
+    "An earlier reply held no usable verdict for the ids below. Give one entry for each, in exactly"
+    " the form that was described."
 )
-# Room for a reply, in tokens: a base, and so much an item; claims, quotes and texts can repeat the
-# whole item.
-_BASE_TOKENS, _ITEM_TOKENS, _MOST_TOKENS = 512, 320, 8192
+# Room for a reply, in tokens: a base, and so much an item. A verdict with its reasons takes 70 and
+# each quote some 30 more; models that lay their JSON out in lines take twice that. Claims, quotes
+# and texts can repeat the whole item.
+_BASE_TOKENS, _ITEM_TOKENS, _QUOTES_TOKENS, _MOST_TOKENS = 512, 200, 120, 8192
 # Characters around the texts, at most: the form of the reply, titles, fences.
 _PROMPT_CHARS, _FENCE_CHARS = 4000, 80
 
@@ -56,7 +57,7 @@ def chat_call(
     parts = [_data(rubric, items)]
     if again:
         parts.append(_AGAIN)
-    parts.append(f"Give a verdict for each of these ids: {', '.join(items)}")
+    parts.append(f"One entry for each TAG: {', '.join(items)}")
     return ChatCall(
         (Message("system", system_prompt), Message("user", "\n\n".join(parts))),
         schema=schema(rubric, list(items)),
@@ -76,8 +77,7 @@ def _data(rubric: Rubric, items: Mapping[str, Request]) -> str:
             texts[name] = _fenced(name, first.inputs[name])
     shown: list[str] = []
     for name, request in items.items():
-        text = _fenced(rubric.item, request.inputs[rubric.item])
-        shown.append(f"{rubric.item} with the id {name}:\n{text}")
+        shown.append(fence(rubric.item, request.text(rubric.item), name))
     texts[rubric.item] = "\n\n".join(shown)
     return rubric.user_prompt(texts, input_shape(rubric, first))
 
@@ -93,7 +93,8 @@ def _fenced(name: str, value: str | tuple[str, ...]) -> str:
 
 
 def _reply_tokens(rubric: Rubric, items: Mapping[str, Request]) -> int:
-    length = _ITEM_TOKENS * len(items)
+    quotes = _QUOTES_TOKENS if rubric.asks_quotes or rubric.writes != "ratings" else 0
+    length = (_ITEM_TOKENS + quotes) * len(items)
     if rubric.writes == "claims":
         first = next(iter(items.values()))
         length = len(first.text(rubric.item))

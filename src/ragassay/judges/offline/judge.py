@@ -8,7 +8,7 @@ behind it, and applies the rules on abstention.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ragassay.core import (
     Ask,
@@ -45,6 +45,21 @@ TASKS: Mapping[str, str] = {
     "context_sufficiency": "support",
     "correctness": "rule",
     "correctness_3": "rule",
+}
+# Rubric -> the version that this judge's answers to it carry. It reads no wording, so that a rubric
+# which is only worded anew keeps its stored judgments and certificates; a number is raised when the
+# rubric's inputs, scale or flags change.
+_VERSIONS: Mapping[str, str] = {
+    "context_relevance": "1",
+    "chunk_relevance": "1",
+    "groundedness": "2",
+    "answer_relevance": "1",
+    "entailment": "1",
+    "claim_sources": "1",
+    "sentence_relevance": "1",
+    "context_sufficiency": "1",
+    "correctness": "1",
+    "correctness_3": "1",
 }
 # Two texts of about one length are compared at even odds: the lower cut of "support" is for whole
 # responses, of which nearly every claim has to pass.
@@ -85,6 +100,8 @@ class OfflineJudge:
     measured: Mapping[str, str]
     rubrics: RubricRegistry
     cuts: Mapping[str, float] = field(default_factory=dict)
+    # The rubrics as it knows them, made once.
+    _known: dict[str, Rubric] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def uri(self) -> str:
@@ -107,6 +124,14 @@ class OfflineJudge:
         return _RUBRIC_CUTS.get(rubric_id, self.cuts.get(TASKS[rubric_id], 0.5))
 
     def _rubric(self, rubric_id: str) -> Rubric:
+        """The rubric under the version that this judge's answers to it have."""
+        rubric = self._known.get(rubric_id)
+        if rubric is None:
+            own = self._answerable(rubric_id)
+            rubric = self._known[rubric_id] = replace(own, version=_VERSIONS[rubric_id])
+        return rubric
+
+    def _answerable(self, rubric_id: str) -> Rubric:
         rubric = self.rubrics.get(rubric_id)
         if rubric_id not in TASKS:
             fix = (
