@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.core import ChatCall, Ledger, MatchCall, Message, Spend
-from ragassay.dispatch import LocalBudget, output_limit_of, worst_case_tokens
+from ragassay.dispatch import LocalBudget, exact, output_limit_of, worst_case_tokens
 
 CALL = ChatCall((Message("user", "abcd"),), max_tokens=10)
 # 4 bytes + 16 for the template = 20 tokens in at most; 10 out.
@@ -152,7 +152,7 @@ def test_an_answer_that_another_asker_paid_for_is_neither_sent_nor_uncertain() -
     assert (budget.sent, ledger.confirmed.calls, ledger.confirmed.cost) == (1, 1, 0.00002)
     assert (ledger.unbilled_calls, ledger.uncertain_calls, ledger.uncertain_cost) == (0, 0, 0.0)
     assert budget.reserve(CALL) is not None  # the second of two
-    budget.withdraw(CALL, Spend(cost=0.0))
+    budget.withdraw(Spend(cost=0.0), None)
     assert budget.sent == 1
 
 
@@ -172,3 +172,95 @@ def test_the_output_limit_is_the_models_own_where_it_has_one() -> None:
 
     assert output_limit_of(Thinker())(CALL) == 110
     assert output_limit_of(object())(CALL) == 10
+
+
+# -- answers without usage, and calls that were cut off
+
+
+def test_an_answer_without_usage_counts_at_most_at_what_was_sent_and_received() -> None:
+    budget = LocalBudget(price, max_cost=1.0)
+    budget.settle(CALL, reserved(budget), Spend(1), text="yes")
+    ledger = budget.ledger()
+    # 20 tokens in at most, at $1; 3 bytes are at most 3 tokens, at $2 a million.
+    assert (ledger.unbilled_calls, ledger.uncertain_cost) == (1, 0.000026)
+
+
+def test_thinking_that_is_not_seen_is_bounded_by_the_room_that_there_is_for_it() -> None:
+    thinking = LocalBudget(price, output_limit=lambda call: call.max_tokens + 100)
+    thinking.settle(CALL, reserved(thinking), Spend(1), text="yes")
+    assert thinking.ledger().uncertain_cost == 0.000226  # 20 in, 3 + 100 out
+
+
+def test_an_answer_of_many_bytes_counts_at_its_worst_case_and_not_beyond() -> None:
+    budget = LocalBudget(price)
+    budget.settle(CALL, reserved(budget), Spend(1), text="x" * 5000)
+    assert budget.ledger().uncertain_cost == 0.00004
+
+
+def test_a_call_that_the_stop_of_a_run_cuts_off_counts_at_what_such_calls_took() -> None:
+    budget = LocalBudget(price)
+    for _ in range(100):
+        amount = reserved(budget)
+        spend = Spend(1, 6, 2, cost=0.00001)
+        budget.costs.add(budget.size_of(CALL), spend)
+        budget.settle(CALL, amount, spend)
+    budget.settle(CALL, reserved(budget), None, cut_off=True)
+    ledger = budget.ledger()
+    assert (ledger.uncertain_calls, ledger.cut_off_calls) == (1, 1)
+    assert ledger.uncertain_cost == ledger.cut_off_cost
+    assert 0.00001 < ledger.cut_off_cost < 0.000012  # its worst case is $0.00004
+
+
+def test_calls_in_flight_are_on_disk_as_those_that_a_kill_would_cut_off() -> None:
+    budget = LocalBudget(price, max_cost=1.0)
+    reserved(budget)
+    held = budget.snapshot()
+    assert (held.uncertain_calls, held.uncertain_cost) == (1, 0.00004)
+    assert (held.cut_off_calls, held.cut_off_cost) == (1, 0.00004)
+    assert budget.ledger().cut_off_calls == 0
+
+
+END = st.sampled_from(["answered", "without usage", "lost", "failed", "killed"])
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 20), st.integers(1, 10), END), max_size=80),
+    st.integers(1, 2000),
+)
+def test_whatever_happens_to_calls_the_bill_passes_the_cap_by_what_was_cut_off_at_most(
+    events, cap_millionths
+) -> None:
+    """The bill <= the cap + what calls that were cut off cost above their estimate; and a call is
+    refused only where its worst case does not fit.
+    """
+    cap = Decimal(cap_millionths) / 10**6
+    budget = LocalBudget(price, max_cost=float(cap))
+    bill = above = Decimal(0)
+    for tokens_in, tokens_out, end in events:
+        amount = budget.reserve(CALL)
+        ledger = budget.ledger()
+        spent = exact(ledger.confirmed.cost) + exact(ledger.uncertain_cost)
+        assert (amount is None) == (spent + Decimal("0.00004") > cap)
+        if amount is None:
+            break
+        cost = exact(price(tokens_in, tokens_out))
+        bill += cost if end != "failed" else 0
+        spend = None
+        if end == "answered":
+            spend = Spend(1, tokens_in, tokens_out, cost=float(cost))
+            budget.costs.add(budget.size_of(CALL), spend)
+        elif end == "without usage":
+            spend = Spend(1)
+        text = "x" * tokens_out  # a token is a byte here: the longest that it can be billed as
+        before = exact(budget.ledger().cut_off_cost)
+        budget.settle(
+            CALL, amount, spend, text=text, maybe_billed=end == "lost", cut_off=end == "killed"
+        )
+        if end == "killed":
+            estimate = exact(budget.ledger().cut_off_cost) - before
+            above += max(Decimal(0), cost - estimate)
+            costs = budget.costs
+            budget = LocalBudget(price, max_cost=float(cap), base=budget.ledger(), costs=costs)
+        ledger = budget.ledger()
+        held = exact(ledger.confirmed.cost) + exact(ledger.uncertain_cost)
+        assert bill - above <= held <= cap

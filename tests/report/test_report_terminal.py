@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ragassay.core import Sample
+from ragassay.core import Ledger, Sample, Spend
 from ragassay.report import (
     check_gates,
     compare,
@@ -20,6 +20,7 @@ from ragassay.report import (
     summarise,
     summary_text,
 )
+from ragassay.report.wording import ledger_words
 from support.present import present
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J[red]boom[/red] [link=http://evil]x[/link] \u202eevil \x9b31m [/]"
@@ -225,3 +226,38 @@ def test_gates_are_shown_with_sign_word_and_figure(store, mixed):
 def test_the_text_of_a_summary_is_what_the_terminal_shows(store, mixed):
     summary = summarise(store, mixed)
     assert summary_text(summary, 120) == shown(render_summary, summary)
+
+
+@pytest.mark.parametrize(
+    ("ledger", "words"),
+    [
+        (Ledger(), ""),
+        (
+            Ledger(uncertain_calls=8, uncertain_cost=0.24, cut_off_calls=8, cut_off_cost=0.24),
+            "8 calls cut off in flight (about $0.24)",
+        ),
+        (Ledger(uncertain_calls=1, uncertain_cost=0.5), "1 call without an answer (at most $0.50)"),
+        (
+            Ledger(
+                uncertain_calls=3,
+                uncertain_cost=0.74,
+                unbilled_calls=1,
+                cut_off_calls=2,
+                cut_off_cost=0.24,
+            ),
+            "2 calls cut off in flight (about $0.24), 1 call without an answer and 1 call answered"
+            " without usage figures (at most $0.50)",
+        ),
+    ],
+)
+def test_what_is_not_billed_is_said_as_the_most_or_as_an_estimate(store, mixed, ledger, words):
+    said = ledger_words(replace(summarise(store, mixed), ledger=ledger))
+    assert said == f"judge: 0 calls{', ' * bool(words)}{words}; 12.5 s in all"
+
+
+def test_thinking_is_said_beside_what_the_provider_had_in_its_cache(store, mixed):
+    spend = Spend(2, 4000, 900, 3000, cost=0.1, reasoning_tokens=700)
+    assert ledger_words(replace(summarise(store, mixed), ledger=Ledger(spend))) == (
+        "judge: 2 calls, 4,000 tokens in, 900 out (3,000 of the input from the provider's cache,"
+        " 700 of the output to think), $0.10; 12.5 s in all"
+    )

@@ -5,18 +5,22 @@ twice.
 import errno
 import re
 from collections import deque
+from dataclasses import asdict
 from decimal import Decimal
 from typing import Never
 
 import pytest
 
 from ragassay.core import ChatCall, ChatReply, EnvironmentFailure, Ledger, Message, Spend
-from ragassay.dispatch import LocalBudget
-from ragassay.runs import ReplyLog
+from ragassay.dispatch import CallSize, LocalBudget, Rate
+from ragassay.runs import ReplyLog, boot_id
 from ragassay.runs.logged_model import key_of
+from ragassay.runs.reply_log import LoggedReply
+from ragassay.runs.segments import Segment
 
 CALL = ChatCall((Message("user", "x"),))
 REPLY = ChatReply("yes", "stop", "m", Spend(1, 10, 2, cost=0.1))
+LOGGED = LoggedReply(REPLY)
 WORST = Decimal("0.5")
 
 
@@ -49,7 +53,7 @@ def test_a_reply_that_arrived_before_the_kill_is_handed_out_once_and_is_in_the_l
     killed(first)
     second = log()
     assert second.ledger.confirmed == REPLY.spend
-    assert second.take("key") == REPLY
+    assert second.take("key") == LOGGED
     assert second.take("key") is None
 
 
@@ -95,8 +99,8 @@ def test_a_second_kill_goes_on_counting_from_the_first(log) -> None:
         third.ledger.confirmed.cost,
         third.ledger.uncertain_calls,
     ) == (2, 0.2, 1)
-    assert third.take("a") == REPLY
-    assert third.take("b") == REPLY
+    assert third.take("a") == LOGGED
+    assert third.take("b") == LOGGED
 
 
 def test_a_torn_tail_is_as_if_it_had_not_been_written(log, tmp_path) -> None:
@@ -110,7 +114,7 @@ def test_a_torn_tail_is_as_if_it_had_not_been_written(log, tmp_path) -> None:
     for cut in range(size, size + 400, 7):
         path.write_bytes(whole[:cut])
         found = log()
-        assert found.take("a") == REPLY
+        assert found.take("a") == LOGGED
         assert found.ledger.confirmed.calls + found.ledger.uncertain_calls in (1, 2)
 
 
@@ -155,7 +159,7 @@ def test_segments_turn_and_the_ledger_of_the_newest_holds_all_before(
     found = log()
     assert (found.ledger.confirmed.calls, found.ledger.confirmed.cost) == (200, 20.0)
     assert (found.ledger.uncertain_calls, found.ledger.uncertain_cost) == (1, 0.5)
-    assert found.take("key-199") == REPLY
+    assert found.take("key-199") == LOGGED
 
 
 def test_replies_of_another_log_are_kept_and_its_ledger_is_not(log, tmp_path) -> None:
@@ -166,30 +170,30 @@ def test_replies_of_another_log_are_kept_and_its_ledger_is_not(log, tmp_path) ->
     first = log(Ledger(Spend(3, cost=0.3)))
     assert first.holds_no_reply
     first.keep(ReplyLog(tmp_path / "part.replies").replies)
-    assert first.take("a") == REPLY
+    assert first.take("a") == LOGGED
     assert not first.holds_no_reply
     killed(first)
     second = log()
     assert second.ledger == Ledger(Spend(3, cost=0.3))
-    assert second.take("a") == REPLY
+    assert second.take("a") == LOGGED
 
 
 def test_replies_that_are_kept_stay_until_the_end_however_much_is_written(log, monkeypatch) -> None:
     monkeypatch.setattr("ragassay.runs.reply_log.SEGMENT_BYTES", 500)
     monkeypatch.setattr("ragassay.runs.reply_log.KEEP_SECONDS", -1.0)
     first = log(Ledger())
-    first.keep({"late": deque([REPLY])})
+    first.keep({"late": deque([LOGGED])})
     for number in range(20):
         first.arrived(first.sent(WORST), f"a-{number}", REPLY)
     killed(first)
     second = log()
     second.begin(second.ledger)
-    second.keep({"late": deque([REPLY])})  # what is held is not held twice
+    second.keep({"late": deque([LOGGED])})  # what is held is not held twice
     for number in range(20):
         second.arrived(second.sent(WORST), f"b-{number}", REPLY)
     killed(second)
     third = log()
-    assert (third.take("late"), third.take("late")) == (REPLY, None)
+    assert (third.take("late"), third.take("late")) == (LOGGED, None)
     assert third.take("a-10") is None  # what became a judgment goes
 
 
@@ -202,9 +206,9 @@ def test_replies_that_are_lent_are_handed_out_once_by_all_borrowers(log, tmp_pat
     one, two = ReplyLog(tmp_path / "one"), ReplyLog(tmp_path / "two")
     one.borrow(lent)
     two.borrow(lent)
-    assert [one.take("a"), two.take("a"), two.take("b")] == [REPLY, None, REPLY]
+    assert [one.take("a"), two.take("a"), two.take("b")] == [LOGGED, None, LOGGED]
     assert one.holds_no_reply
-    assert log().take("a") == REPLY  # they are still where they were
+    assert log().take("a") == LOGGED  # they are still where they were
 
 
 def test_a_log_whose_ledger_is_kept_elsewhere_says_none_and_gives_its_replies(log) -> None:
@@ -216,7 +220,7 @@ def test_a_log_whose_ledger_is_kept_elsewhere_says_none_and_gives_its_replies(lo
     killed(second)
     third = log()
     assert third.ledger is None
-    assert third.take("a") == REPLY
+    assert third.take("a") == LOGGED
 
 
 def test_replies_that_are_forgotten_stay_so_after_another_kill(log) -> None:
@@ -230,7 +234,7 @@ def test_replies_that_are_forgotten_stay_so_after_another_kill(log) -> None:
     second.arrived(second.sent(WORST), "b", REPLY)
     killed(second)
     third = log()
-    assert (third.take("a"), third.take("b")) == (None, REPLY)
+    assert (third.take("a"), third.take("b")) == (None, LOGGED)
     assert third.ledger.confirmed.calls == 2
 
 
@@ -289,8 +293,129 @@ def test_whatever_a_reply_depends_on_is_in_its_key() -> None:
 def test_a_reply_handed_in_once_more_is_counted_once() -> None:
     budget = LocalBudget(lambda a, b: 0.25, max_cost=10.0, base=Ledger(REPLY.spend))
     reserved = budget.reserve(CALL)
-    budget.withdraw(CALL, REPLY.spend)
+    budget.withdraw(REPLY.spend, None)
     assert reserved is not None
     budget.settle(CALL, reserved, REPLY.spend)
     assert budget.ledger() == Ledger(REPLY.spend)
     assert budget.sent == 1
+
+
+# -- calls that a kill cuts off
+
+SIZE = CallSize("claims", 4200, 1000, 0)
+RATE = Rate(1e-6, 2e-6)
+
+
+def test_calls_that_a_kill_cuts_off_count_at_what_such_calls_took(log) -> None:
+    first = log()
+    first.begin(Ledger(), rate=RATE)
+    bill = Spend(1, 1500, 80, cost=0.00166)  # $1 and $2 a million
+    for number in range(100):
+        first.arrived(first.sent(WORST, SIZE), f"key-{number}", ChatReply("yes", spend=bill))
+    for _ in range(8):
+        first.sent(WORST, SIZE)
+    killed(first)
+    found = log().ledger
+    assert (found.confirmed.calls, found.uncertain_calls, found.cut_off_calls) == (100, 8, 8)
+    assert found.uncertain_cost == found.cut_off_cost
+    assert 8 * 0.00166 < found.cut_off_cost < 1.1 * 8 * 0.00166  # their worst case is $4
+
+
+def test_replies_that_came_after_a_call_was_sent_tell_of_it_too(log) -> None:
+    first = log()
+    first.begin(Ledger(), rate=RATE)
+    open_calls = [first.sent(WORST, SIZE) for _ in range(40)]
+    for ticket in open_calls[:32]:
+        first.arrived(ticket, "key", ChatReply("yes", spend=Spend(1, 1500, 80, cost=0.00166)))
+    killed(first)
+    found = log().ledger
+    assert 8 * 0.00166 < found.cut_off_cost < 1.2 * 8 * 0.00166
+
+
+def test_an_estimate_never_passes_the_worst_case(log) -> None:
+    first = log()
+    first.begin(Ledger(), rate=RATE)
+    first.sent(Decimal("0.0001"), SIZE)
+    killed(first)
+    found = log().ledger
+    assert (found.cut_off_calls, found.cut_off_cost) == (1, 0.0001)
+
+
+def test_what_calls_took_before_a_kill_is_known_after_it(log) -> None:
+    first = log()
+    first.begin(Ledger(), rate=RATE)
+    for number in range(100):
+        reply = ChatReply("yes", spend=Spend(1, 1500, 80, cost=0.00166))
+        first.arrived(first.sent(WORST, SIZE), f"key-{number}", reply)
+    killed(first)
+    second = log()
+    second.begin(second.ledger, rate=RATE)
+    second.sent(WORST, SIZE)
+    killed(second)
+    assert 0.00166 < log().ledger.cut_off_cost < 1.1 * 0.00166
+
+
+def test_calls_in_flight_are_cut_off_wherever_their_segment_ends(log, monkeypatch) -> None:
+    monkeypatch.setattr("ragassay.runs.reply_log.SEGMENT_BYTES", 1000)
+    first = log()
+    first.begin(Ledger(), rate=RATE)
+    for _ in range(3):
+        first.sent(WORST, SIZE)  # never answered
+    for number in range(50):
+        reply = ChatReply("yes", spend=Spend(1, 1500, 80, cost=0.00166))
+        first.arrived(first.sent(WORST, SIZE), f"key-{number}", reply)
+    killed(first)
+    found = log().ledger
+    assert found.cut_off_calls == 3
+    assert found.cut_off_cost < 1.1 * 3 * 0.00166
+
+
+def test_without_a_price_a_call_that_was_cut_off_is_counted_and_costs_nothing_known(log) -> None:
+    first = log(Ledger())
+    first.sent(None, SIZE)
+    killed(first)
+    found = log().ledger
+    assert (found.uncertain_calls, found.uncertain_cost) == (1, 0.0)
+
+
+def test_a_log_of_the_version_before_counts_open_calls_at_their_worst(log, tmp_path) -> None:
+    segment = Segment(tmp_path / "run.replies.000000")
+    segment.write(
+        {
+            "is": "start",
+            "boot": boot_id(),
+            "owner": "a",
+            "ledger": asdict(Ledger()),
+            "counts": True,
+            "open": {"1": "0.25"},
+        }
+    )
+    segment.write({"is": "sent", "ticket": 2, "worst": "0.5"})
+    segment.write({"is": "sent", "ticket": 3, "worst": "0.5"})
+    arrived = {"key": "key", "text": "yes", "finish": "stop", "model": "m"}
+    segment.write({"is": "arrived", "ticket": 2, **arrived, "spend": [1, 0, 0, 0, None, 0.5]})
+    segment.close()
+    found = log()
+    assert (found.ledger.confirmed.calls, found.ledger.unbilled_calls) == (1, 1)
+    assert (found.ledger.uncertain_calls, found.ledger.uncertain_cost) == (2, 1.25)
+    assert found.take("key").most == Decimal("0.5")
+
+
+def test_a_reply_without_a_bill_is_taken_back_at_what_it_was_counted_at(log) -> None:
+    def price(tokens_in, tokens_out):
+        return (tokens_in + 2 * tokens_out) / 1e6
+
+    first = log()
+    first.begin(Ledger())
+    most = Decimal("0.000023")  # 17 bytes in (x, and 16 for the template), 3 bytes out
+    first.arrived(first.sent(WORST, SIZE), "key", ChatReply("yes", spend=Spend(1)), most)
+    killed(first)
+    second = log()
+    assert second.ledger.uncertain_cost == 0.000023
+    budget = LocalBudget(price, max_cost=1.0, base=second.ledger)
+    logged = second.take("key")
+    reserved = budget.reserve(CALL)
+    assert reserved is not None
+    budget.withdraw(logged.reply.spend, logged.most)
+    budget.settle(CALL, reserved, logged.reply.spend, text=logged.reply.text)
+    assert budget.ledger() == second.ledger

@@ -156,9 +156,12 @@ class Ledger:
     """What judging cost, in three columns that add up exactly as decimals.
 
     confirmed: answers that arrived, of this run; its cost is that of the answers that came with a
-    bill, None when the price is not known. uncertain_cost: worst case of what may have been billed
-    besides: uncertain_calls, whose answer never came, and unbilled_calls, whose answer said nothing
-    about tokens. cached_judgments: read from the store instead of being asked again; saved_cost:
+    bill, None when the price is not known. uncertain_cost: what may have been billed besides:
+    uncertain_calls, whose answer never came, and unbilled_calls, whose answer said nothing about
+    tokens. It is the most that these can have cost, except for cut_off_calls: of the uncertain
+    ones, those that were in flight when the process was killed or the run stopped. Their
+    cut_off_cost, a part of uncertain_cost, is an estimate from what such calls took, which is
+    seldom exceeded. cached_judgments: read from the store instead of being asked again; saved_cost:
     what they cost when they were bought, as far as that is known.
     """
 
@@ -169,6 +172,8 @@ class Ledger:
     retries: int = 0
     unbilled_calls: int = 0
     saved_cost: float = 0.0
+    cut_off_calls: int = 0
+    cut_off_cost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

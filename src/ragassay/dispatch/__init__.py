@@ -3,13 +3,16 @@
 from ragassay.dispatch.account import Account, add_ledgers, exact
 from ragassay.dispatch.batched import ROWS_AT_ONCE, BatchedDispatcher
 from ragassay.dispatch.budget import Budget, LocalBudget
+from ragassay.dispatch.call_costs import CallCosts, Rate
 from ragassay.dispatch.dispatcher import CallPolicy, Dispatcher, Stopped, Traffic
 from ragassay.dispatch.worst_case import (
+    CallSize,
     OutputLimit,
     PriceOf,
     answer_budget,
     output_limit_of,
     schema_text,
+    size_of,
     worst_case,
     worst_case_tokens,
 )
@@ -19,11 +22,14 @@ __all__ = [
     "Account",
     "BatchedDispatcher",
     "Budget",
+    "CallCosts",
     "CallPolicy",
+    "CallSize",
     "Dispatcher",
     "LocalBudget",
     "OutputLimit",
     "PriceOf",
+    "Rate",
     "Stopped",
     "Traffic",
     "add_ledgers",
@@ -31,6 +37,7 @@ __all__ = [
     "exact",
     "output_limit_of",
     "schema_text",
+    "size_of",
     "worst_case",
     "worst_case_tokens",
 ]

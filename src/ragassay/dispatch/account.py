@@ -1,9 +1,9 @@
 """The account of a run: a Ledger while it grows, in exact decimals.
 
-Money is kept in three columns: confirmed (answers with a bill), uncertain (the worst case of calls
-that may have been billed and gave none) and saved (what reused judgments cost when they were
-bought). Binary floats would drift over many calls, so sums are Decimals; the Ledger that is stored
-has floats again.
+Money is kept in three columns: confirmed (answers with a bill), uncertain (what calls without a
+bill may have cost: at most, or by an estimate for those that were cut off) and saved (what reused
+judgments cost when they were bought). Binary floats would drift over many calls, so sums are
+Decimals; the Ledger that is stored has floats again.
 """
 
 from __future__ import annotations
@@ -27,34 +27,36 @@ class Account:
         self._confirmed = base.confirmed
         self.cost = exact(base.confirmed.cost)
         self.uncertain = exact(base.uncertain_cost)
+        self._cut_off = exact(base.cut_off_cost)
         self.saved = exact(base.saved_cost)
         self._cost_known = _cost_is_known(base.confirmed)
         self._uncertain_calls = base.uncertain_calls
         self._unbilled_calls = base.unbilled_calls
+        self._cut_off_calls = base.cut_off_calls
         self.cached = base.cached_judgments
         self.retries = base.retries
 
-    def add_answer(self, spend: Spend, worst: Decimal | None) -> None:
-        """An answer arrived. One without a bill is uncertain up to its worst case (None: the price
-        is not known).
+    def add_answer(self, spend: Spend, most: Decimal | None) -> None:
+        """An answer arrived. most: what one without a bill has cost at most (None: the price is not
+        known).
         """
         self._confirmed += spend
         if spend.cost is not None:
             self.cost += exact(spend.cost)
-        elif worst is not None:
+        elif most is not None:
             self._unbilled_calls += 1
-            self.uncertain += worst
+            self.uncertain += most
         else:
             self._cost_known = False
 
-    def take_back_answer(self, spend: Spend, worst: Decimal | None) -> None:
-        """Undo what `add_answer` counted for the same spend and worst case."""
+    def take_back_answer(self, spend: Spend, most: Decimal | None) -> None:
+        """Undo what `add_answer` counted for the same spend and the same most."""
         self._confirmed += _negative(spend)
         if spend.cost is not None:
             self.cost -= exact(spend.cost)
-        elif worst is not None:
+        elif most is not None:
             self._unbilled_calls -= 1
-            self.uncertain -= worst
+            self.uncertain -= most
         else:
             self._cost_known = False
 
@@ -62,6 +64,15 @@ class Account:
         """A call that may have been billed ended without an answer."""
         self._uncertain_calls += 1
         self.uncertain += worst or Decimal(0)
+
+    def add_cut_off(self, calls: int, estimate: Decimal | None) -> None:
+        """So many calls were in flight when the process was killed or the run stopped. estimate:
+        what they have cost together.
+        """
+        self._uncertain_calls += calls
+        self._cut_off_calls += calls
+        self.uncertain += estimate or Decimal(0)
+        self._cut_off += estimate or Decimal(0)
 
     def add(self, ledger: Ledger) -> None:
         """Count all that another ledger holds."""
@@ -72,12 +83,20 @@ class Account:
         self._cost_known = self._cost_known and _cost_is_known(ledger.confirmed)
         self._uncertain_calls += ledger.uncertain_calls
         self._unbilled_calls += ledger.unbilled_calls
+        self._cut_off_calls += ledger.cut_off_calls
+        self._cut_off += exact(ledger.cut_off_cost)
         self.cached += ledger.cached_judgments
         self.retries += ledger.retries
 
-    def ledger(self, open_calls: int = 0, open_cost: Decimal = Decimal(0)) -> Ledger:
-        """The account as it is stored; open calls count as uncertain. A cost is None once a price
-        was not known.
+    def ledger(
+        self,
+        open_calls: int = 0,
+        open_cost: Decimal = Decimal(0),
+        *,
+        cut_off: bool = False,
+    ) -> Ledger:
+        """The account as it is stored. Open calls count as uncertain; cut_off: as calls that a kill
+        now would cut off. A cost is None once a price was not known.
         """
         spend = self._confirmed
         cost = float(self.cost) if self._cost_known and spend.calls else None
@@ -89,6 +108,8 @@ class Account:
             self.retries,
             self._unbilled_calls,
             float(self.saved),
+            self._cut_off_calls + (open_calls if cut_off else 0),
+            float(self._cut_off + (open_cost if cut_off else 0)),
         )
 
 

@@ -10,7 +10,7 @@ import asyncio
 from decimal import Decimal
 from typing import Any
 
-from ragassay.core import Call, CallError, CallFailed, ChatCall, Reply
+from ragassay.core import Call, CallError, CallFailed, ChatCall, ChatReply, Reply
 from ragassay.dispatch import run_errors
 from ragassay.dispatch.dispatcher import Dispatcher, Stopped
 from ragassay.models import NOT_SENT
@@ -70,13 +70,14 @@ class BatchedDispatcher(Dispatcher):
             if stopped.args == (NOT_SENT,):
                 self._budget.release(call, reserved)
             else:
-                self._budget.settle(call, reserved, None, maybe_billed=True)
+                self._budget.settle(call, reserved, None, cut_off=True)
             raise
         finally:
             self.traffic.in_flight -= 1
             self._freed.set()
             self._freed = asyncio.Event()
-        self._budget.settle(call, reserved, reply.spend)
+        text = reply.text if isinstance(reply, ChatReply) else None
+        self._budget.settle(call, reserved, reply.spend, text=text)
         self.traffic.answered += 1
         return reply
 

@@ -1,7 +1,8 @@
 """The budget of a run: its caps on calls and dollars, and the ledger of what was spent.
 
 The worst case of a call is reserved before it is sent, so that what is spent never passes a cap.
-What is uncertain (calls that may have been billed and gave no answer) stays counted against it.
+What is uncertain (calls that may have been billed and gave no answer) stays counted against it: at
+its worst case, or, for calls that the end of the process cut off, at an estimate.
 """
 
 from __future__ import annotations
@@ -12,7 +13,16 @@ from decimal import Decimal
 
 from ragassay.core import Call, ChatCall, Ledger, Spend
 from ragassay.dispatch.account import Account, exact
-from ragassay.dispatch.worst_case import OutputLimit, PriceOf, answer_budget, worst_case
+from ragassay.dispatch.call_costs import CallCosts, Rate
+from ragassay.dispatch.worst_case import (
+    CallSize,
+    OutputLimit,
+    PriceOf,
+    answer_budget,
+    size_in_bytes,
+    size_of,
+    worst_case,
+)
 
 
 class Budget(ABC):
@@ -49,7 +59,7 @@ class Budget(ABC):
             return f"the cap of {self._max_calls:,} calls was reached"
         spent = f"${float(confirmed):.6g} confirmed"
         if uncertain:
-            spent += f" and up to ${float(uncertain):.6g} for calls without a bill"
+            spent += f" and ${float(uncertain):.6g} held for calls without a bill"
         return (
             f"the worst case of the next call would pass the cap of ${_dollars(self._max_cost)}"
             f" ({spent})"
@@ -60,7 +70,7 @@ class LocalBudget(Budget):
     """A budget whose calls are sent by this process. Used from one event loop only.
 
     `base` is what the run had spent before it was resumed. output_limit: the most output tokens of
-    a call, with room for thinking.
+    a call, with room for thinking. costs: what the run's calls took in an earlier part of it.
     """
 
     def __init__(
@@ -71,10 +81,13 @@ class LocalBudget(Budget):
         max_cost: float | None = None,
         base: Ledger | None = None,
         output_limit: OutputLimit = answer_budget,
+        costs: CallCosts | None = None,
     ) -> None:
         super().__init__(max_calls, max_cost)
         self._price = price
         self._output_limit = output_limit
+        self.costs = costs or CallCosts()
+        self.costs.rate = Rate.of(price)
         base = base or Ledger()
         bill = base.confirmed
         if bill.calls and bill.cost is None:  # its price was not known then: perhaps it is now
@@ -112,6 +125,25 @@ class LocalBudget(Budget):
         """US dollars that a call costs at most; None when the price is not known."""
         return worst_case(self._price, call, self._output_limit)
 
+    def size_of(self, call: ChatCall) -> CallSize:
+        """The size of a call, as far as it is known before it is sent."""
+        return size_of(call, self._output_limit)
+
+    def most_of_reply(self, call: ChatCall, text: str) -> Decimal | None:
+        """US dollars that a call has cost at most whose reply is this text, without usage; None
+        when the price is not known.
+
+        A token of the text covers at least one byte of it. Thinking that the server does not show
+        is bounded by the room that the model has for it.
+        """
+        size = self.size_of(call)
+        worst = self.worst_case(call)
+        written = min(size_in_bytes(text), size.answer_budget) + size.thinking
+        cost = self._price(size.input_bound, written)
+        if worst is None or cost is None:
+            return None
+        return min(worst, exact(cost))
+
     def reserve(self, call: Call) -> Decimal | None:
         """Reserve a call's worst case, in US dollars; None when a cap does not allow it."""
         if not isinstance(call, ChatCall):
@@ -126,10 +158,18 @@ class LocalBudget(Budget):
         return worst
 
     def settle(
-        self, call: Call, reserved: Decimal, spend: Spend | None, *, maybe_billed: bool = False
+        self,
+        call: Call,
+        reserved: Decimal,
+        spend: Spend | None,
+        *,
+        text: str | None = None,
+        maybe_billed: bool = False,
+        cut_off: bool = False,
     ) -> None:
-        """A reserved call ended: with its receipt, or without one (then maybe_billed says if it may
-        cost something).
+        """A reserved call ended: with its receipt and its text, or without one. Then maybe_billed
+        says if it may cost something, and cut_off that nothing is wrong with it but that the run
+        has stopped.
         """
         if not isinstance(call, ChatCall):
             return
@@ -139,7 +179,10 @@ class LocalBudget(Budget):
         # supports.
         self.sent += 1 if spend is None else _requests(spend)
         if spend is not None:
-            self._account.add_answer(spend, self._worst_without_bill(call, spend))
+            self._account.add_answer(spend, self._most_without_bill(call, spend, text))
+        elif cut_off:
+            estimate = self.costs.estimate([self.size_of(call)])
+            self._account.add_cut_off(1, min(reserved, estimate or reserved))
         elif maybe_billed:
             self._account.add_lost_call(reserved)
 
@@ -149,12 +192,12 @@ class LocalBudget(Budget):
             self._reserved -= reserved
             self._in_flight -= 1
 
-    def withdraw(self, call: Call, spend: Spend) -> None:
+    def withdraw(self, spend: Spend, most: Decimal | None) -> None:
         """Take back a receipt that the ledger holds, since its answer is about to be settled once
-        more.
+        more. most: what it counts as where it has no bill.
         """
         self.sent -= _requests(spend)
-        self._account.take_back_answer(spend, self._worst_without_bill(call, spend))
+        self._account.take_back_answer(spend, most)
 
     def add_unclaimed(self, spend: Spend) -> None:
         """Count what was bought for this run and is not needed any more."""
@@ -176,7 +219,7 @@ class LocalBudget(Budget):
         return self._account.ledger()
 
     def snapshot(self) -> Ledger:
-        return self._account.ledger(self._in_flight, self._reserved)
+        return self._account.ledger(self._in_flight, self._reserved, cut_off=True)
 
     @property
     def _spent(self) -> Decimal:
@@ -186,11 +229,13 @@ class LocalBudget(Budget):
     def _out_of_calls(self) -> bool:
         return self._max_calls is not None and self.sent + self._in_flight >= self._max_calls
 
-    def _worst_without_bill(self, call: Call, spend: Spend) -> Decimal | None:
+    def _most_without_bill(self, call: ChatCall, spend: Spend, text: str | None) -> Decimal | None:
         """What a call whose receipt names no cost may have cost; None where it is not needed, or
         not known.
         """
-        return self.worst_case(call) if spend.cost is None else None
+        if spend.cost is not None:
+            return None
+        return self.worst_case(call) if text is None else self.most_of_reply(call, text)
 
 
 def _requests(spend: Spend) -> int:

@@ -43,7 +43,7 @@ from ragassay.dispatch.throttle import (
     RetryBudget,
     speaks_of_the_service,
 )
-from ragassay.models import Model
+from ragassay.models import NOT_SENT, Model
 
 MOST_REJECTIONS = 8
 """Calls that a server may reject as malformed, with none answered, before the set-up is to blame
@@ -277,9 +277,12 @@ class Dispatcher:
             # The log of calls could not be written (a full disk), so that this one was not sent.
             self._budget.release(call, reserved)
             raise
-        except BaseException:
+        except BaseException as stopped:
             # Cancelled in flight: the server may have done the work all the same.
-            self._budget.settle(call, reserved, None, maybe_billed=True)
+            if stopped.args == (NOT_SENT,):
+                self._budget.release(call, reserved)
+            else:
+                self._budget.settle(call, reserved, None, cut_off=True)
             raise
         else:
             return self._take_reply(call, reserved, lane, started, reply)
@@ -306,7 +309,8 @@ class Dispatcher:
             seconds,
             bill.reasoning_tokens,
         )
-        self._budget.settle(call, reserved, spend)
+        text = reply.text if isinstance(reply, ChatReply) else None
+        self._budget.settle(call, reserved, spend, text=text)
         self.traffic.answered += 1
         lane.answered_at = ended
         lane.refused.clear()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from typing import NamedTuple
 
 import orjson
 
@@ -29,6 +30,17 @@ TITLE_OF_SCHEMA = 64
 """Room for the words that introduce the schema where it is sent as part of the prompt."""
 
 
+class CallSize(NamedTuple):
+    """What is known of a call before it is sent. kind: calls of one kind are alike. input_bound:
+    the most tokens of the input; answer_budget: of the answer; thinking: of what precedes it.
+    """
+
+    kind: str
+    input_bound: int
+    answer_budget: int
+    thinking: int
+
+
 def answer_budget(call: ChatCall) -> int:
     """The output limit of a model that does not think: the budget for the answer."""
     return call.max_tokens
@@ -48,10 +60,17 @@ def worst_case_tokens(call: Call, output_limit: OutputLimit = answer_budget) -> 
     """
     if not isinstance(call, ChatCall):
         return 0, 0
-    size = sum(_size_in_bytes(m.content) + TOKENS_PER_MESSAGE for m in call.messages)
+    size = sum(size_in_bytes(m.content) + TOKENS_PER_MESSAGE for m in call.messages)
     if call.schema is not None:
         size += len(schema_text(call).encode()) + TITLE_OF_SCHEMA
     return size, output_limit(call)
+
+
+def size_of(call: ChatCall, output_limit: OutputLimit = answer_budget) -> CallSize:
+    """The size of a call; its kind is the rubric of which it asks, and the model that it is for."""
+    input_bound, output_bound = worst_case_tokens(call, output_limit)
+    kind = f"{call.model} {call.schema_name}" if call.model else call.schema_name
+    return CallSize(kind, input_bound, call.max_tokens, max(0, output_bound - call.max_tokens))
 
 
 def schema_text(call: ChatCall) -> str:
@@ -69,5 +88,6 @@ def worst_case(
     return None if cost is None else exact(cost)
 
 
-def _size_in_bytes(text: str) -> int:
+def size_in_bytes(text: str) -> int:
+    """Bytes of the text in UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -16,6 +16,7 @@ from ragassay.core import Call, ChatCall, Ledger
 from ragassay.dispatch import (
     Account,
     Budget,
+    CallCosts,
     LocalBudget,
     OutputLimit,
     PriceOf,
@@ -84,8 +85,9 @@ class LeasedBudget(LocalBudget):
         lease: Lease,
         base: Ledger,
         output_limit: OutputLimit = answer_budget,
+        costs: CallCosts | None = None,
     ) -> None:
-        super().__init__(price, base=base, output_limit=output_limit)
+        super().__init__(price, base=base, output_limit=output_limit, costs=costs)
         self._starved = False
         self._wants = Decimal(0)
         self._worst = Decimal(0)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragassay.core import BadRow, Ledger, RagAssayError, RunState, Sample, SetupError, shorten
-from ragassay.dispatch import output_limit_of
+from ragassay.dispatch import Rate, output_limit_of
 from ragassay.distributed.lease import Lease, LeasedBudget
 from ragassay.distributed.messages import Heartbeat, Job, PartResult, Ready, frozen
 from ragassay.distributed.parts import (
@@ -174,10 +174,10 @@ class Worker:
                 else:
                     lock.enter_context(part_lock(folder))
                 log = ReplyLog(folder / LOG)
-                base = self._begin_log(log, folder, base)
+                base = self._begin_log(log, folder, base, Rate.of(setup.model.price))
                 todo = self._todo(part, rows, whole if journal is None else journal.own)
                 self._budget = LeasedBudget(
-                    setup.model.price, lease, base, output_limit_of(setup.model)
+                    setup.model.price, lease, base, output_limit_of(setup.model), log.costs
                 )
                 self._engine = setup.engine(
                     self._context(part, setup, whole, journal),
@@ -195,18 +195,18 @@ class Worker:
                 if journal is not None:
                     await asyncio.to_thread(journal.close)
 
-    def _begin_log(self, log: ReplyLog, folder: Path, base: Ledger) -> Ledger:
+    def _begin_log(self, log: ReplyLog, folder: Path, base: Ledger, rate: Rate | None) -> Ledger:
         """Go on with the part's log; returns the ledger from which it goes on."""
         if self._same_driver(folder):
             if log.ledger is not None and log.ledger.confirmed.calls >= base.confirmed.calls:
                 base = log.ledger
-            log.begin(base)
+            log.begin(base, rate=rate)
         else:
             # Left by a killed driver. What was spent counts in the whole run's ledger already; only
             # the replies are of use, and not even they where rows are judged again.
             if self._job.replies is None:
                 log.forget()
-            log.begin(base, anew=log.ledger is not None)
+            log.begin(base, anew=log.ledger is not None, rate=rate)
             (folder / TOKEN).write_text(self._job.token)
         log.borrow(self._run_replies)
         return base

@@ -537,19 +537,29 @@ def ledger_words(s: Summary) -> str:
 
 
 def _uncertain_calls(s: Summary) -> str:
-    """The calls whose cost is not known, and the most that they may have cost; "" for none."""
+    """The calls whose cost is not known, and what they may have cost; "" for none. Of calls that
+    were cut off this is an estimate, of others the most.
+    """
     ledger = s.ledger
+    parts = []
+    if ledger.cut_off_calls:
+        words = f"{count(ledger.cut_off_calls, 'call')} cut off in flight"
+        if ledger.cut_off_cost:
+            words += f" (about {money(ledger.cut_off_cost)})"
+        parts.append(words)
     kinds = []
-    if ledger.uncertain_calls:
-        kinds.append(f"{count(ledger.uncertain_calls, 'call')} without an answer")
+    lost = ledger.uncertain_calls - ledger.cut_off_calls
+    if lost > 0:
+        kinds.append(f"{count(lost, 'call')} without an answer")
     if ledger.unbilled_calls:
         kinds.append(f"{count(ledger.unbilled_calls, 'call')} answered without usage figures")
-    if not kinds:
-        return ""
-    words = " and ".join(kinds)
-    if ledger.uncertain_cost:
-        words += f" (at most {money(ledger.uncertain_cost)})"
-    return words
+    if kinds:
+        words = " and ".join(kinds)
+        most = round(ledger.uncertain_cost - ledger.cut_off_cost, 12)
+        if most > 0:
+            words += f" (at most {money(most)})"
+        parts.append(words)
+    return ", ".join(parts)
 
 
 def _tokens(spend: Spend) -> str:

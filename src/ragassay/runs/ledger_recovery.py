@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from ragassay.store import Store, StoredRun
 
 
+AVERAGE_AND_MORE = 1.4
+"""Times the average cost of a call: what a call without a log of it is estimated at."""
+
+
 def ledger_of_log(log: ReplyLog, before: StoredRun) -> Ledger | None:
     """What the run's log of calls on this machine says was spent; None where the run was worked on
     elsewhere since.
@@ -38,16 +42,38 @@ def spent_before(before: StoredRun, store: Store, logged: Ledger | None) -> Ledg
     # No log outlived the kill (the machine went down, or was another one): the ledger counts calls
     # in flight as uncertain, and the judgments say which of them arrived.
     spent = store.spend(before.run_id)
-    late = spent.calls - saved.confirmed.calls
-    if late <= 0:
-        return saved
-    price = saved.uncertain_cost / saved.uncertain_calls if saved.uncertain_calls else 0.0
+    late = max(0, spent.calls - saved.confirmed.calls)
+    if late:
+        saved = replace(saved, confirmed=spent)
     # Without a cap the ledger is written once a second: as many as were in flight then may be so
     # again.
     capped = any(before.manifest.options.get(cap) is not None for cap in ("max_calls", "max_cost"))
-    uncertain = max(0, saved.uncertain_calls - late) if capped else saved.uncertain_calls
+    arrived = late if capped else 0
+    if saved.cut_off_calls:
+        return _with_calls_cut_off(saved, max(0, saved.cut_off_calls - arrived))
+    if not late:
+        return saved
+    price = saved.uncertain_cost / saved.uncertain_calls if saved.uncertain_calls else 0.0
+    uncertain = max(0, saved.uncertain_calls - arrived)
+    return replace(saved, uncertain_calls=uncertain, uncertain_cost=price * uncertain)
+
+
+def _with_calls_cut_off(ledger: Ledger, calls: int) -> Ledger:
+    """The ledger with so many calls cut off, of those that it holds at their worst case: at what
+    its other calls cost on average and some more, since all kinds of calls are in that average.
+    """
+    each = ledger.cut_off_cost / ledger.cut_off_calls
+    confirmed = ledger.confirmed
+    if confirmed.cost and confirmed.calls:
+        each = min(each, AVERAGE_AND_MORE * confirmed.cost / confirmed.calls)
+    fewer = ledger.cut_off_calls - calls
+    cost = calls * each
     return replace(
-        saved, confirmed=spent, uncertain_calls=uncertain, uncertain_cost=price * uncertain
+        ledger,
+        uncertain_calls=ledger.uncertain_calls - fewer,
+        uncertain_cost=max(0.0, ledger.uncertain_cost - ledger.cut_off_cost) + cost,
+        cut_off_calls=calls,
+        cut_off_cost=cost,
     )
 
 

@@ -56,9 +56,9 @@ class LoggedModel:
         logged = self._log.take(key)
         if logged is not None:
             # The ledger has its receipt; whoever asked settles it again.
-            self._budget.withdraw(call, logged.spend)
-            return logged
-        ticket = self._log.sent(self._budget.worst_case(call))
+            self._budget.withdraw(logged.reply.spend, logged.most)
+            return logged.reply
+        ticket = self._log.sent(self._budget.worst_case(call), self._budget.size_of(call))
         try:
             reply = await self._model.call(call)
         except CallError as error:
@@ -69,7 +69,10 @@ class LoggedModel:
             self._log.failed(ticket, error.args != (NOT_SENT,))
             raise
         if isinstance(reply, ChatReply):
-            self._log.arrived(ticket, key, reply)
+            most = None
+            if reply.spend.cost is None:
+                most = self._budget.most_of_reply(call, reply.text)
+            self._log.arrived(ticket, key, reply, most)
         return reply
 
     async def close(self) -> None:

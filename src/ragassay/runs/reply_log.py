@@ -3,7 +3,8 @@
 A reply costs money the moment it arrives, but it counts only once a judgment made of it is
 committed. The log closes the gap: a record before a call is sent, another when its reply arrives,
 before anything is made of it. A resume hands out the replies by the content of their call, and
-knows to the cent what was spent; after a power cut the store's own ledger counts. The files stand
+knows to the cent what was spent; only what the calls have cost that were in flight it estimates,
+from those that were answered. After a power cut the store's own ledger counts. The files stand
 beside the store, hold a few megabytes, and those of the parts that a run over several processes did
 not come to the end of, and are removed when the run has finished.
 """
@@ -13,14 +14,15 @@ from __future__ import annotations
 import errno
 import time
 from collections import deque
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ragassay.core import ChatReply, EnvironmentFailure, Ledger, Spend, memory_failure
-from ragassay.dispatch import Account
+from ragassay.dispatch import Account, CallCosts, CallSize, Rate
 from ragassay.runs.segments import Segment, records
 
 SEGMENT_BYTES = 8 << 20
@@ -31,8 +33,39 @@ KEEP_SECONDS = 60.0
 committed.
 """
 
-Replies = dict[str, deque[ChatReply]]
+
+class LoggedReply(NamedTuple):
+    """A reply that had arrived. most: what it counts as in the ledger where it has no bill, in US
+    dollars; None where that is not known.
+    """
+
+    reply: ChatReply
+    most: Decimal | None = None
+
+
+Replies = dict[str, deque[LoggedReply]]
 """Replies by the key of their call, each to be handed out once."""
+
+
+class _OpenCall(NamedTuple):
+    """A call in flight. worst: its worst case in US dollars; size: None in a log of an older
+    version.
+    """
+
+    worst: Decimal | None
+    size: CallSize | None = None
+
+    @classmethod
+    def read(cls, plain: Any) -> _OpenCall:
+        if not isinstance(plain, dict):  # of an older version: the worst case alone
+            return cls(_decimal(plain))
+        size = plain.get("size")
+        return cls(_decimal(plain["worst"]), None if size is None else CallSize(*size))
+
+    def plain(self) -> dict[str, Any]:
+        # As a plain tuple: the encoder takes no class of its own.
+        return {"worst": _plain(self.worst), "size": self.size and tuple(self.size)}
+
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
@@ -41,16 +74,16 @@ class ReplyLog:
     """The log of one run: what an earlier part of the run left in it, and what this part adds.
 
     prefix: path that its files' names begin with. May be written only by the process that holds the
-    run. `ledger` is what the earlier part had spent, its open calls as uncertain; None when there
-    is none, when that is kept elsewhere, or when the machine was started anew since; `owner` is who
-    wrote it. `replies` are those that had arrived, and are handed out.
+    run. `ledger` is what the earlier part had spent, its open calls as cut off; None when there is
+    none, when that is kept elsewhere, or when the machine was started anew since; `owner` is who
+    wrote it. `replies` are those that had arrived, and are handed out. `costs` is what calls took.
     """
 
     def __init__(self, prefix: Path) -> None:
         self.prefix = prefix
         self._account = Account()
         self._counts = True  # whether what is spent is counted here
-        self._open: dict[int, Decimal | None] = {}  # worst cases of calls in flight, by ticket
+        self._open: dict[int, _OpenCall] = {}  # by ticket
         self._tickets = 0
         self._next = 0  # number of the next segment
         self._segment: Segment | None = None
@@ -59,6 +92,7 @@ class ReplyLog:
         self._has_replies = False
         self._kept_paths: set[Path] = set()  # segments with replies that may be asked for late
         self.owner = ""
+        self.costs = CallCosts()
         self.ledger = self._recover()
 
     # -- what was there
@@ -77,7 +111,7 @@ class ReplyLog:
         """Take the replies of a segment; what was spent by its end, None where it does not say."""
         account: Account | None = None
         counts = True
-        waiting: dict[int, Decimal | None] = {}
+        waiting: dict[int, _OpenCall] = {}
         for kind, body in records(path):
             if kind == "start":
                 # What a mapped file held when the machine went down may be on the disk in part.
@@ -86,40 +120,62 @@ class ReplyLog:
                 account = Account(ledger_from_json(body["ledger"]))
                 counts = body.get("counts", True)
                 self.owner = body.get("owner", "")
-                waiting = {int(ticket): _decimal(worst) for ticket, worst in body["open"].items()}
+                waiting = {int(ticket): _OpenCall.read(v) for ticket, v in body["open"].items()}
+                if body.get("rate"):
+                    self.costs.rate = Rate(*body["rate"])
             elif account is None:  # it does not begin as a segment does
                 break
             elif kind == "sent":
-                waiting[body["ticket"]] = _decimal(body["worst"])
+                waiting[body["ticket"]] = _OpenCall.read(body)
             elif kind == "arrived":
-                reply = self._recover_reply(body)
-                account.add_answer(reply.spend, waiting.pop(body["ticket"], None))
+                call = waiting.pop(body["ticket"], _OpenCall(None))
+                self._recover_answer(body, call, account)
             elif kind == "kept":
-                self._recover_reply(body)
+                self._recover_reply(body, None)
                 self._kept_paths.add(path)
             elif kind == "failed":
-                worst = waiting.pop(body["ticket"], None)
+                call = waiting.pop(body["ticket"], _OpenCall(None))
                 if body["billed"]:
-                    account.add_lost_call(worst)
+                    account.add_lost_call(call.worst)
             else:  # damaged: what comes behind it is lost, and so is the sum
                 return None
         if account is None or not counts:
             return None
-        for worst in waiting.values():
-            account.add_lost_call(worst)
+        self._add_cut_off(waiting.values(), account)
         return account.ledger()
 
-    def _recover_reply(self, body: dict[str, Any]) -> ChatReply:
+    def _recover_answer(self, body: dict[str, Any], call: _OpenCall, account: Account) -> None:
+        logged = self._recover_reply(body, call.worst)
+        account.add_answer(logged.reply.spend, logged.most)
+        if call.size is not None:
+            self.costs.add(call.size, logged.reply.spend)
+
+    def _recover_reply(self, body: dict[str, Any], worst: Decimal | None) -> LoggedReply:
+        """Take a reply in. worst: what it counts as in a log of an older version."""
         reply = ChatReply(body["text"], body["finish"], body["model"], Spend(*body["spend"]))
-        self.replies.setdefault(body["key"], deque()).append(reply)
+        logged = LoggedReply(reply, _decimal(body["most"]) if "most" in body else worst)
+        self.replies.setdefault(body["key"], deque()).append(logged)
         self._has_replies = True
-        return reply
+        return logged
+
+    def _add_cut_off(self, calls: Collection[_OpenCall], account: Account) -> None:
+        """Count calls that were in flight to the end: by what such calls took, never by more than
+        their worst case.
+        """
+        sizes = [call.size for call in calls if call.size is not None]
+        estimate = self.costs.estimate(sizes)
+        if estimate is None or len(sizes) < len(calls):
+            for call in calls:
+                account.add_lost_call(call.worst)
+        elif calls:
+            worst = sum((call.worst or Decimal(0) for call in calls), Decimal(0))
+            account.add_cut_off(len(calls), min(worst, estimate))
 
     def borrow(self, replies: Replies) -> None:
         """Return the replies of another log as well. `take` removes them from the argument."""
         self._lent = replies
 
-    def take(self, key: str) -> ChatReply | None:
+    def take(self, key: str) -> LoggedReply | None:
         """The next reply that had arrived for this call, each once."""
         replies = self.replies.get(key) or self._lent.get(key)
         return replies.popleft() if replies else None
@@ -142,11 +198,20 @@ class ReplyLog:
 
     # -- what is added
 
-    def begin(self, base: Ledger | None, *, owner: str = "", anew: bool = False) -> None:
+    def begin(
+        self,
+        base: Ledger | None,
+        *,
+        owner: str = "",
+        anew: bool = False,
+        rate: Rate | None = None,
+    ) -> None:
         """Go on from this ledger; None: what is spent is counted elsewhere. anew: replace what the
-        log says was spent at once; else nothing is written before the first call is sent. Raises
-        EnvironmentFailure when that cannot be written.
+        log says was spent at once; else nothing is written before the first call is sent. rate: of
+        the model, from which a recovery estimates. Raises EnvironmentFailure when that cannot be
+        written.
         """
+        self.costs.rate = rate
         self._account = Account(base)
         self._counts = base is not None
         self.owner = owner
@@ -156,28 +221,35 @@ class ReplyLog:
             except OSError as error:
                 raise cannot_write(error, self.prefix.parent) from error
 
-    def sent(self, worst: Decimal | None) -> int:
+    def sent(self, worst: Decimal | None, size: CallSize | None = None) -> int:
         """A call is about to be sent; its ticket. Raises EnvironmentFailure when that cannot be
         written: then it must not be sent.
         """
+        call = _OpenCall(worst, size)
         try:
             if self._segment is None or self._segment.size > SEGMENT_BYTES:
                 self._begin_segment()
             self._tickets += 1
-            self._write({"is": "sent", "ticket": self._tickets, "worst": _plain(worst)})
+            self._write({"is": "sent", "ticket": self._tickets, **call.plain()})
         except OSError as error:
             raise cannot_write(error, self.prefix.parent) from error
-        self._open[self._tickets] = worst
+        self._open[self._tickets] = call
         return self._tickets
 
-    def arrived(self, ticket: int, key: str, reply: ChatReply) -> None:
-        """The reply to a call. A log that cannot be written keeps no reply from being used: the
-        next call stops the run.
+    def arrived(self, ticket: int, key: str, reply: ChatReply, most: Decimal | None = None) -> None:
+        """The reply to a call. most: what it counts as where it has no bill; None = its worst case.
+        A log that cannot be written keeps no reply from being used: the next call stops the run.
         """
-        self._account.add_answer(reply.spend, self._open.pop(ticket))
+        call = self._open.pop(ticket)
+        if most is None and reply.spend.cost is None:
+            most = call.worst
+        self._account.add_answer(reply.spend, most)
+        if call.size is not None:
+            self.costs.add(call.size, reply.spend)
         self._has_replies = True
         with suppress(OSError, TypeError):  # no encoder takes a lone surrogate
-            self._write({"is": "arrived", "ticket": ticket, **_record(key, reply)})
+            record = _record(key, LoggedReply(reply, most))
+            self._write({"is": "arrived", "ticket": ticket, **record})
 
     def keep(self, replies: Replies) -> None:
         """Add the replies of another log, but for those that are here already, as after a recovery
@@ -185,22 +257,22 @@ class ReplyLog:
         """
         for key, others in replies.items():
             own = self.replies.setdefault(key, deque())
-            for reply in [other for other in others if other not in own]:
+            for logged in [other for other in others if other not in own]:
                 try:
                     if self._segment is None:
                         self._begin_segment()
-                    self._write({"is": "kept", **_record(key, reply)})
+                    self._write({"is": "kept", **_record(key, logged)})
                 except OSError as error:
                     raise cannot_write(error, self.prefix.parent) from error
-                own.append(reply)
+                own.append(logged)
                 self._has_replies = True
                 self._kept_paths.add(self._path(self._next - 1))
 
     def failed(self, ticket: int, maybe_billed: bool) -> None:
         """A call ended without a reply."""
-        worst = self._open.pop(ticket)
+        call = self._open.pop(ticket)
         if maybe_billed:
-            self._account.add_lost_call(worst)
+            self._account.add_lost_call(call.worst)
         with suppress(OSError):
             self._write({"is": "failed", "ticket": ticket, "billed": maybe_billed})
 
@@ -234,7 +306,8 @@ class ReplyLog:
             "owner": self.owner,
             "ledger": asdict(self._account.ledger()),
             "counts": self._counts,
-            "open": {str(ticket): _plain(worst) for ticket, worst in self._open.items()},
+            "rate": self.costs.rate and tuple(self.costs.rate),
+            "open": {str(ticket): call.plain() for ticket, call in self._open.items()},
         }
         try:
             self._write({"is": "start", **start})
@@ -303,8 +376,8 @@ def _age(path: Path) -> float:
     return time.time() - path.stat().st_mtime
 
 
-def _record(key: str, reply: ChatReply) -> dict[str, Any]:
-    spend = reply.spend
+def _record(key: str, logged: LoggedReply) -> dict[str, Any]:
+    reply, spend = logged.reply, logged.reply.spend
     numbers = (
         spend.calls,
         spend.input_tokens,
@@ -320,6 +393,7 @@ def _record(key: str, reply: ChatReply) -> dict[str, Any]:
         "finish": reply.finish,
         "model": reply.model,
         "spend": numbers,
+        "most": _plain(logged.most),
     }
 
 

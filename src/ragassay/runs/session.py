@@ -164,11 +164,13 @@ class Session:
         )
 
     def _begin_log(self, log: ReplyLog, base: Ledger) -> None:
+        from ragassay.dispatch import Rate
+
         if self._over_ray:
             # Its workers have logs of their own, which count what is spent.
             log.begin(None, owner=self._store.token, anew=log.ledger is not None)
         else:
-            log.begin(base, owner=self._store.token)
+            log.begin(base, owner=self._store.token, rate=Rate.of(self._plan.model.price))
 
     # -- the rows
 
@@ -201,6 +203,7 @@ class Session:
             max_cost=plan.options.max_cost,
             base=base,
             output_limit=output_limit_of(plan.model),
+            costs=log.costs,
         )
         run_id = self._manifest.run_id
         context = RunContext(
