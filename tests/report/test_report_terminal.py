@@ -234,9 +234,12 @@ def test_the_text_of_a_summary_is_what_the_terminal_shows(store, mixed):
         (Ledger(), ""),
         (
             Ledger(uncertain_calls=8, uncertain_cost=0.24, cut_off_calls=8, cut_off_cost=0.24),
-            "8 calls cut off in flight (about $0.24)",
+            "8 calls cut off in flight (about $0.2400)",
         ),
-        (Ledger(uncertain_calls=1, uncertain_cost=0.5), "1 call without an answer (at most $0.50)"),
+        (
+            Ledger(uncertain_calls=1, uncertain_cost=0.5),
+            "1 call without an answer (at most $0.5000)",
+        ),
         (
             Ledger(
                 uncertain_calls=3,
@@ -245,8 +248,8 @@ def test_the_text_of_a_summary_is_what_the_terminal_shows(store, mixed):
                 cut_off_calls=2,
                 cut_off_cost=0.24,
             ),
-            "2 calls cut off in flight (about $0.24), 1 call without an answer and 1 call answered"
-            " without usage figures (at most $0.50)",
+            "2 calls cut off in flight (about $0.2400), 1 call without an answer and 1 call"
+            " answered without usage figures (at most $0.5000)",
         ),
     ],
 )
@@ -259,5 +262,5 @@ def test_thinking_is_said_beside_what_the_provider_had_in_its_cache(store, mixed
     spend = Spend(2, 4000, 900, 3000, cost=0.1, reasoning_tokens=700)
     assert ledger_words(replace(summarise(store, mixed), ledger=Ledger(spend))) == (
         "judge: 2 calls, 4,000 tokens in, 900 out (3,000 of the input from the provider's cache,"
-        " 700 of the output to think), $0.10; 12.5 s in all"
+        " 700 of the output to think), $0.1000; 12.5 s in all"
     )
