@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragassay.core import Request
-from ragassay.judges.llm.reply import Verdict, parse
+from ragassay.judges.llm.entries import Verdict
+from ragassay.judges.llm.reply import parse
 from ragassay.judges.template import fill
 from support import fuzzing
 from support.examples import examples

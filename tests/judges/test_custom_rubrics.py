@@ -352,13 +352,13 @@ def test_nothing_to_judge_is_not_applicable_and_costs_no_call(tmp_path: Path) ->
     "wrong",
     [
         {"rating": 3},
-        {"rating": "Yes"},
+        {"rating": "y"},
         {"rating": True},
         {"rating": "maybe"},
         {"id": "00000000", "rating": "yes"},
         {},
     ],
-    ids=["off the scale", "in capitals", "true", "in words", "for another response", "nothing"],
+    ids=["off the scale", "short for it", "true", "in words", "for another response", "nothing"],
 )
 @pytest.mark.parametrize("text", [SHORT, CHUNKS, RULES], ids=["answer", "retrieval", "guidelines"])
 def test_a_judge_that_answers_off_the_scale_or_for_another_item_gives_a_reason_and_no_number(

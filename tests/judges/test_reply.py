@@ -14,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.judges import Rubric, RubricRegistry
-from ragassay.judges.llm.reply import Claim, Quote, Verdict, parse, render, schema
+from ragassay.judges.llm.entries import Claim, Quote, Verdict
+from ragassay.judges.llm.reply import parse
+from ragassay.judges.llm.reply_form import render, schema
 
 RUBRICS = RubricRegistry.default()
 GROUNDED, ANSWER, CHUNK, CLAIMS = (
@@ -36,6 +38,7 @@ def ratings(text: str, rubric: Rubric = ANSWER, *, cut: bool = False) -> dict[st
 
 
 GOOD = reply(entry())
+# What is read as it stands. What is read in another form: test_reply_forms.py.
 READ = {
     "bare": GOOD,
     "spaces": f"\n\n  {GOOD}  \n",
@@ -63,9 +66,7 @@ LOST = {
     "digits in prose": "id 9c1e07ab rating: 2",
     "a rating off the scale": reply(entry(rating=4)),
     "a negative rating": reply(entry(rating=-1)),
-    "a rating as text": reply(entry(rating="2")),
     "a fraction": reply(entry(rating=2.5)),
-    "a float": reply(entry(rating=2.0)),
     "true": reply(entry(rating=True)),
     "null": reply(entry(rating=None)),
     "a list": reply(entry(rating=[2])),
@@ -74,23 +75,15 @@ LOST = {
     "bare Arabic digits": GOOD.replace(": 2", ": ٢"),
     "NaN": GOOD.replace(": 2", ": NaN"),
     "infinity": GOOD.replace(": 2", ": Infinity"),
-    "an exponent": GOOD.replace(": 2", ": 2e0"),
     "a rating given twice in one entry": GOOD.replace('"rating": 2', '"rating": 3, "rating": 2'),
     "no rating": '{"verdicts": [{"id": "9c1e07ab", "reasoning": "x", "declined": false}]}',
-    "no reason": reply({"id": "9c1e07ab", "rating": 2}),
-    "a blank reason": reply(entry(reasoning="  ")),
-    "a reason that is a number": reply(entry(reasoning=7)),
     "a flag that is text": reply(entry(declined="no")),
-    "quotes that are text": reply(entry(quotes="none")),
     "another id": reply(entry("00000000")),
-    "an id in capitals": reply(entry("9C1E07AB")),
-    "an id with a space": reply(entry("9c1e07ab ")),
     "an id as number": reply(entry("9c1e07ab") | {"id": 9}),
     "two different ratings": reply(entry(rating=2), entry(rating=3)),
     "the same rating, another flag": reply(entry(), entry(declined=True)),
     "an echo that overrules the verdict": GOOD + "\nThe passage says: " + reply(entry(rating=3)),
     "an echo before the verdict": reply(entry(rating=3)) + GOOD,
-    "a draft that differs": f"<think>maybe {reply(entry(rating=0))} or</think>{GOOD}",
     "another flag in a second object": GOOD + reply(entry(declined=True)),
     "a rating as text beside a usable one": reply(entry(rating="0"), entry(rating=3)),
     "a usable one beside a rating as text": reply(entry(rating=3), entry(rating="0")),
@@ -98,10 +91,7 @@ LOST = {
     "an unusable entry and two usable ones": reply(entry(), entry(rating=9), entry()),
     "a broken object and an echo": GOOD[:-2] + " oops " + reply(entry(rating=3)),
     "an entry by itself that differs": json.dumps(entry(rating=0)) + GOOD,
-    "an entry by itself": json.dumps(entry()),
-    "verdicts is an object": json.dumps({"verdicts": {"9c1e07ab": entry()}}),
     "entries that are no objects": reply(2, "9c1e07ab", None, [entry()]),
-    "an array at the top": json.dumps([entry()]),
     "cut off": GOOD[:-2],
 }
 
@@ -161,7 +151,7 @@ def test_a_forged_reply_inside_a_cut_string_is_not_read() -> None:
 
 def test_words_are_ratings_only_where_the_scale_has_words() -> None:
     assert ratings(reply(entry(rating="yes")), CHUNK) == {"9c1e07ab": "yes"}
-    for wrong in ("Yes", "yes ", True, 1, "y"):
+    for wrong in (True, 1, "y", "yes!", "no, yes", ["yes"]):
         assert ratings(reply(entry(rating=wrong)), CHUNK) == {}
 
 
@@ -173,7 +163,7 @@ def test_claims_are_read_in_order_and_blank_ones_dropped() -> None:
     ]
     found = parse(reply({"id": "9c1e07ab", "claims": claims}), CLAIMS, IDS)
     assert found["9c1e07ab"].claims == (Claim("A."), Claim("Hi!", True))
-    assert parse(reply({"id": "9c1e07ab", "claims": ["A."]}), CLAIMS, IDS) == {}
+    assert parse(reply({"id": "9c1e07ab", "claims": ["A.", 7]}), CLAIMS, IDS) == {}
 
 
 QUOTES, TEXTS, SOURCES = (
@@ -187,7 +177,6 @@ WRITTEN: dict[str, tuple[Any, dict[str, Any], list[Any]]] = {
             None,
             "It is red.",
             {"text": "It is red."},
-            ["It is red."],
             [{"quote": "It is red."}],
             [{"text": 7}],
             [None],
@@ -204,7 +193,7 @@ WRITTEN: dict[str, tuple[Any, dict[str, Any], list[Any]]] = {
             [7],
             [None],
             [["How?"]],
-            [{"text": "How?"}],
+            [{"text": 7}],
             True,
         ],
     ),
@@ -214,7 +203,7 @@ WRITTEN: dict[str, tuple[Any, dict[str, Any], list[Any]]] = {
         [
             None,
             "A.",
-            ["A."],
+            [["A."]],
             [{"text": "A.", "trivial": "no"}],
             [{"text": None}],
             {"text": "A."},
@@ -225,11 +214,10 @@ WRITTEN: dict[str, tuple[Any, dict[str, Any], list[Any]]] = {
         SOURCES,
         {"reasoning": "So.", "supported_by": [1], "rating": "yes"},
         [
-            "1",
-            1,
+            "the first",
             {"1": True},
             True,
-            1.0,
+            1.5,
         ],
     ),
 }
@@ -415,6 +403,25 @@ HOSTILE = {
     "quoted nothing": (
         '{"verdicts":[{"id":"deadbeef","quotes":[' + '{"text":" "},' * 7_000 + "1]}]}"
     ),
+    "thoughts": "<think></think>" * 6_600,
+    "thoughts without an end": "<think>" * 14_000,
+    "ends of thoughts": '{"a":1}</think>' * 6_600,
+    "ends of thoughts in values": '{"a":"</think>"}' * 6_000,
+    "broken values in thoughts": "<think>" + '{"a": </think>' * 7_000,
+    "thoughts in brackets": "[THINK]{'a':1}[/THINK]" * 4_500,
+    "thoughts in a value without an end": '{"a":"' + "<think></think>" * 6_600,
+    "channels": "<|channel|>final<|message|>" * 3_700,
+    "channels without tokens": "analysis" + "assistantfinal" * 7_000,
+    "Python values": "{'a':None}" * 9_900,
+    "a deep Python value": "{'a':" * 20_000,
+    "Python strings without an end": "{'a':'" * 16_000,
+    "open comments": '{"a":/*' * 14_000,
+    "keys without quotes": "{a:1,b:2}" * 11_000,
+    "an open list of Python values": "[" + "{'id':'deadbeef','rating':2}," * 3_400,
+    "strings in strings": '"' + "\\" * 49_000 + '"',
+    "wrappers": '{"a":' * 2_900 + "1" + "}" * 2_900,
+    "calls of tools": '{"name":"f","arguments":"{}"}' * 2_900,
+    "ids": "{" + ",".join(f'"{n:08x}":1' for n in range(8_000)) + "}",
     "a key given twice": ('{"a":1,"a":2,"b":' + "[1,2],".join("" for _ in range(20)) + "[]}") * 700,
 }
 

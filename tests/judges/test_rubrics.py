@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from ragassay.core import Request, SetupError
 from ragassay.judges import LLMJudge, RubricRegistry, check
-from ragassay.judges.llm.reply import parse, schema
+from ragassay.judges.llm.reply import parse
+from ragassay.judges.llm.reply_form import schema
 from ragassay.judges.template import fill
 from ragassay.judges.text_rules.text_shape import shape_of
 from ragassay.metrics import catalogue

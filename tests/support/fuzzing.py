@@ -26,7 +26,9 @@ from typing import Any
 from ragassay.core import BadRow, Context, Judgment, RagAssayError, Request, Sample, Status
 from ragassay.datasets import open_rows
 from ragassay.judges import Rubric, RubricRegistry, check
-from ragassay.judges.llm.reply import Claim, Quote, Verdict, parse, render
+from ragassay.judges.llm.entries import Claim, Quote, Verdict
+from ragassay.judges.llm.reply import parse
+from ragassay.judges.llm.reply_form import render
 from ragassay.judges.template import fill, placeholders
 from ragassay.metrics import catalogue
 from support.hand_fed import near, play, rated, variants, wrote

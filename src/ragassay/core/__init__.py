@@ -34,7 +34,15 @@ from ragassay.core.errors import (
     shorten,
 )
 from ragassay.core.fingerprint import digest
-from ragassay.core.judgment import Evidence, Judgment, JudgmentAddress, Spend, Status
+from ragassay.core.judgment import (
+    NO_RATIONALE,
+    REPAIRED,
+    Evidence,
+    Judgment,
+    JudgmentAddress,
+    Spend,
+    Status,
+)
 from ragassay.core.memory import TO_READ, claim_memory
 from ragassay.core.metric_role import NO_ROLE, Role, Showing, Shown, Stage
 from ragassay.core.request import Request
@@ -110,6 +118,8 @@ __all__ = [
     "JudgeFigures",
     "JudgeFlow",
     "JudgeInfo",
+    "NO_RATIONALE",
+    "REPAIRED",
     "Judgment",
     "JudgmentAddress",
     "Keep",

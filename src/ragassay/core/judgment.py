@@ -7,6 +7,14 @@ from enum import StrEnum
 
 from ragassay.core.fast_init import fast_init
 
+REPAIRED = "repaired:"
+"""How the flags of a Judgment begin that name a repair of the reply's form, such as
+"repaired:trailing_comma".
+"""
+
+NO_RATIONALE = "no_rationale"
+"""The flag of a Judgment whose reply gave a rating without the reasons that were asked for."""
+
 
 class Status(StrEnum):
     """What became of a Request, a part of a Score, or a Score. Only JUDGED and ABSTAINED carry a
@@ -82,11 +90,12 @@ class Judgment:
     answers it), where it has one (offline judge, logprobs), else None. passes: whether the rating
     passes the rubric's own pass mark (the offline judge's cut), None without a rating. texts: the
     reply of a rubric that writes texts (claims), in order. flags: words such as "nothing_found",
-    "abstention", "trivial", "quote_not_found", "declined". reason: why there is no rating (status
-    other than JUDGED). spend: this Judgment's share of its call; the shares of one call add up to
-    the call. sources: the contexts that support the claim, as indices from 0 in rising order, each
-    by itself or as a needed part; () when none does, None when the judge was not asked for them or
-    named none that exists.
+    "abstention", "trivial", "quote_not_found", "declined", and how the reply was read:
+    "no_rationale" and those that begin with "repaired:", which say nothing of the verdict. reason:
+    why there is no rating (status other than JUDGED). spend: this Judgment's share of its call; the
+    shares of one call add up to the call. sources: the contexts that support the claim, as indices
+    from 0 in rising order, each by itself or as a needed part; () when none does, None when the
+    judge was not asked for them or named none that exists.
     """
 
     key: str

@@ -2,13 +2,14 @@
 
 Items are known by ids that stand in no text of the data. Where the data look like an attack, items
 with a known answer are planted among them (see `controls`), and a reply that gets one wrong is
-void. What has no verdict after the second reply is unparsed.
+void. What has no verdict after the second reply is unparsed. A rating without the reasons that it
+must show is asked once more as well, and stands without them where they do not come.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragassay.core import (
@@ -26,10 +27,12 @@ from ragassay.core import (
 )
 from ragassay.judges.input_rules import settle_without_call
 from ragassay.judges.llm.controls import Controls, Planted, plant
+from ragassay.judges.llm.entries import Verdict
 from ragassay.judges.llm.item_ids import item_id
 from ragassay.judges.llm.prompt import least_chars
-from ragassay.judges.llm.reply import Verdict, parse
+from ragassay.judges.llm.reply import parse
 from ragassay.judges.llm.shares import split
+from ragassay.judges.llm.thinking import answer_of, has_answer
 from ragassay.judges.llm.verdicts import VerdictReader
 from ragassay.judges.rubric import Rubric
 from ragassay.judges.text_rules.abstention import refuses_the_task
@@ -47,13 +50,14 @@ MakeCall = Callable[[Mapping[str, Request], bool], ChatCall]
 
 @dataclass(frozen=True, slots=True)
 class _AskedCall:
-    """One call: the ids of the items that count, and the ids of the controls planted among them
-    with what is right there.
+    """One call: the ids of the items that count, the ids of the controls planted among them with
+    what is right there, and all of these ids in the order of the prompt.
     """
 
     ids: list[str]
     call: ChatCall
     controls: Mapping[str, bool]
+    shown: Sequence[str]
 
 
 @dataclass(slots=True)
@@ -62,7 +66,8 @@ class GroupAnswer:
 
     make_call: writes the prompt. max_prompt_chars: a longer prompt is not sent. items: id ->
     Request, of those without a Judgment so far. spent: id -> what it has cost. reasons: id -> why
-    it has no verdict yet. halve: ids whose next call is about half as many items.
+    it has no verdict yet. halve: ids whose next call is about half as many items. without_reasons:
+    id -> its rating, which stands unless the next reply has one with reasons.
     """
 
     rubric: Rubric
@@ -75,6 +80,7 @@ class GroupAnswer:
     spent: dict[str, Spend] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     halve: set[str] = field(default_factory=set)
+    without_reasons: dict[str, Verdict] = field(default_factory=dict)
 
     @property
     def _reader(self) -> VerdictReader:
@@ -169,9 +175,9 @@ class GroupAnswer:
             [self.fingerprint, again],
         )
         if not planted.controls:
-            return _AskedCall(ids, self.make_call(items, again), {})
+            return _AskedCall(ids, self.make_call(items, again), {}, ids)
         shown, controls = self._with_controls(items, planted)
-        return _AskedCall(ids, self.make_call(shown, again), controls)
+        return _AskedCall(ids, self.make_call(shown, again), controls, list(shown))
 
     def _with_controls(
         self, items: Mapping[str, Request], planted: Planted
@@ -209,8 +215,8 @@ class GroupAnswer:
             reason = "the model gave a reply of another kind"
             return self._settle_without_verdict(asked.ids, Status.FAILED, reason)
         is_cut = reply.finish == "length"
-        verdicts = parse(reply.text, self.rubric, [*asked.ids, *asked.controls], cut=is_cut)
-        if reply.finish in _REFUSALS or (not verdicts and refuses_the_task(reply.text)):
+        verdicts = parse(reply.text, self.rubric, asked.shown, cut=is_cut, data=self._texts())
+        if reply.finish in _REFUSALS or (not verdicts and _refuses(reply.text)):
             why = f" ({reply.finish})" if reply.finish in _REFUSALS else ""
             reason = f"the model refused to answer{why}"
             return self._settle_without_verdict(asked.ids, Status.REFUSED, reason)
@@ -221,16 +227,27 @@ class GroupAnswer:
         faults: dict[str, str] = {}
         # Of a void reply nothing is believed: what misled one verdict may have misled all.
         if not is_void:
-            settled, faults = self._settle(asked, verdicts)
+            settled, faults = self._settle(asked, verdicts, again)
         missing = [name for name in asked.ids if name in self.items]
-        # The same question would be cut off at the same place again.
-        if is_cut:
+        is_cut_in_thought = is_cut and not has_answer(reply.text)
+        # The same question would be cut off at the same place again. Thoughts do not get shorter
+        # with fewer items; the model gives them more room.
+        if is_cut and not is_cut_in_thought:
             self.halve.update(missing)
-        reason = _missing_reason(reply, is_void=is_void, is_cut=is_cut)
+        reason = _missing_reason(reply, is_void, is_cut, is_cut_in_thought)
         suffix = ", also when asked again" if again else ""
         for name in missing:
             self.reasons[name] = faults.get(name, reason) + suffix
         return settled
+
+    def _texts(self) -> Iterator[str]:
+        """The texts of the group's prompts: what its items share, and each item."""
+        first = self.requests[0]
+        for name in first.inputs:
+            if name != self.rubric.item:
+                yield from first.texts(name)
+        for request in self.requests:
+            yield from request.texts(self.rubric.item)
 
     def _read_failure(self, ids: list[str], failure: CallFailed, again: bool) -> list[Judgment]:
         is_too_long = failure.kind == "too_long"
@@ -254,7 +271,7 @@ class GroupAnswer:
         )
 
     def _settle(
-        self, asked: _AskedCall, verdicts: Mapping[str, Verdict]
+        self, asked: _AskedCall, verdicts: Mapping[str, Verdict], again: bool
     ) -> tuple[list[Judgment], dict[str, str]]:
         """The Judgments of usable verdicts, and by id why another one is not usable."""
         reader = self._reader
@@ -262,6 +279,9 @@ class GroupAnswer:
         faults: dict[str, str] = {}
         for name, verdict in verdicts.items():
             if name in asked.controls:
+                continue
+            if not again and reader.needs_reasons(verdict):
+                self.without_reasons[name] = verdict
                 continue
             request = self.items[name]
             judgment = reader.judgment(request, verdict, self.spent[name])
@@ -274,6 +294,10 @@ class GroupAnswer:
         return settled, faults
 
     def _without_verdict(self, name: str, status: Status, reason: str) -> Judgment:
+        """The Judgment of an item without a usable verdict in the last reply."""
+        earlier = self.without_reasons.get(name)
+        if earlier is not None:
+            return self._reader.judgment(self.items[name], earlier, self.spent[name])
         return self._reader.without_verdict(self.items[name], status, reason, self.spent[name])
 
     def _settle_without_verdict(
@@ -285,10 +309,16 @@ class GroupAnswer:
         return judgments
 
 
-def _missing_reason(reply: ChatReply, *, is_void: bool, is_cut: bool) -> str:
+def _refuses(text: str) -> bool:
+    return refuses_the_task(answer_of(text))
+
+
+def _missing_reason(reply: ChatReply, is_void: bool, is_cut: bool, is_cut_in_thought: bool) -> str:
     """Why a reply has no verdict on an item."""
     if is_void:
         return _VOID
+    if is_cut_in_thought:
+        return "the reply was cut off at its length limit before its answer began"
     if is_cut:
         return "the reply was cut off at its length limit before a verdict for it"
     if reply.text.strip():

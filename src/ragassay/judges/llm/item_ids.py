@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from ragassay.core import Request, digest
 
@@ -21,6 +21,12 @@ def item_id(request: Request, fingerprint: str, taken: Collection[str]) -> str:
         texts += request.texts(name)
     for length in range(_LEAST, _MOST + 1):
         candidate = full[:length]
-        if candidate not in taken and not any(candidate in text for text in texts):
+        if candidate not in taken and not _stands_in(candidate, texts):
             return candidate
     return full
+
+
+def _stands_in(candidate: str, texts: Iterable[str]) -> bool:
+    # An id in capitals is read as well.
+    upper = candidate.upper()
+    return any(candidate in text or upper in text for text in texts)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ragassay.core import ChatCall, Message, Request
 from ragassay.judges.fence import fence
-from ragassay.judges.llm.reply import schema
+from ragassay.judges.llm.reply_form import schema
 from ragassay.judges.rubric import LISTS, Rubric
 from ragassay.judges.text_rules.text_shape import shape_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ragassay.core import Evidence, Judgment, Request, Spend, Status
+from ragassay.core import NO_RATIONALE, REPAIRED, Evidence, Judgment, Request, Spend, Status
+from ragassay.judges.llm.entries import Verdict
 from ragassay.judges.llm.quotes import Finder
-from ragassay.judges.llm.reply import Verdict
 from ragassay.judges.rubric import Rubric
 from ragassay.judges.scale import Rating
 
@@ -40,7 +40,7 @@ class VerdictReader:
                 Status.JUDGED,
                 texts=verdict.texts or tuple(claim.text for claim in verdict.claims),
                 evidence=evidence,
-                flags=(*verdict.flags, *trivial, *missing),
+                flags=(*verdict.flags, *trivial, *missing, *self._reading_flags(verdict)),
                 spend=spend,
             )
         rating = self.rating(verdict)
@@ -54,11 +54,28 @@ class VerdictReader:
             value=self.rubric.scale.value(rating),
             rationale=verdict.reasoning.strip(),
             evidence=evidence,
-            flags=(*verdict.flags, *missing),
+            flags=(*verdict.flags, *missing, *self._reading_flags(verdict)),
             spend=spend,
             passes=passes,
             sources=self._sources(request, verdict, passes=passes),
         )
+
+    def needs_reasons(self, verdict: Verdict) -> bool:
+        """Whether the verdict lacks its reasons and must show them: where it is to rest on quotes,
+        a rating alone says too little to be checked.
+        """
+        return self.rubric.asks_quotes and self._lacks_reasons(verdict)
+
+    def _lacks_reasons(self, verdict: Verdict) -> bool:
+        is_due = self.rubric.scale is not None and self.rubric.asks_reasons
+        return is_due and not verdict.reasoning.strip()
+
+    def _reading_flags(self, verdict: Verdict) -> tuple[str, ...]:
+        """The flags that say how the verdict was read, and nothing of what it says."""
+        flags = [REPAIRED + repair for repair in verdict.repairs]
+        if self._lacks_reasons(verdict):
+            flags.append(NO_RATIONALE)
+        return tuple(flags)
 
     def without_verdict(
         self, request: Request, status: Status, reason: str, spend: Spend

@@ -1,0 +1,226 @@
+"""The second reading of a reply, where the first has no verdict on some of the items.
+
+It reads the same verdicts in other forms: nearly JSON, in other wrappers, without ids. The form of
+an answer is repaired, never its content:
+
+- Only a value at the top level of the answer gives verdicts. Where one begins and does not end,
+  nothing behind it is taken, for it may be a part of that.
+- All that the answer says of an item must agree, repaired or not; else the item has no verdict.
+- Ids stand in no text of the data, so that what has an id is no echo of them. Verdicts without any
+  id are taken in the order asked, but only where there are as many as items, nothing else in the
+  answer looks like one, and neither the data nor the rubric's examples could be their source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from ragassay.judges.llm.entries import StatedVerdicts, TooMuch, Verdict, read_entry
+from ragassay.judges.llm.entry_repairs import EntryRepair
+from ragassay.judges.llm.loose_json import LooseReader
+from ragassay.judges.llm.objects import DECODER, objects
+from ragassay.judges.llm.top_values import TopValue, TopValues
+from ragassay.judges.llm.wrappers import (
+    MOST_ENTRIES,
+    Entries,
+    Entry,
+    Unwrapping,
+    decoded,
+)
+from ragassay.judges.rubric import Rubric
+
+# Far more than any honest reply holds: a hostile one is not worth the time.
+_MOST_VALUES = 200
+_MOST_BRACES = 3_000
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadValue:
+    """A value at the top level, and the lists of entries in it."""
+
+    value: TopValue
+    lists: list[Entries]
+
+    @property
+    def entries(self) -> Entries:
+        return list(chain.from_iterable(self.lists))
+
+    @property
+    def is_bare_entry(self) -> bool:
+        return len(self.entries) == 1 and "bare_entry" in self.entries[0].repairs
+
+
+@dataclass(slots=True)
+class SecondReading:
+    """What the second reading finds. ids: what was asked, in the order of the prompt. data: the
+    texts that a judge might repeat. taken: the verdicts that it would give; stated: all that the
+    answer says of the items, which may contradict them.
+    """
+
+    rubric: Rubric
+    ids: Sequence[str]
+    data: Iterable[str] = ()
+    taken: dict[str, Verdict] = field(default_factory=dict)
+    stated: StatedVerdicts = field(init=False)
+    _unwrapping: Unwrapping = field(init=False)
+    _entries_left: int = MOST_ENTRIES
+
+    def __post_init__(self) -> None:
+        asked = frozenset(self.ids)
+        self.stated = StatedVerdicts(self.rubric, asked)
+        self._unwrapping = Unwrapping(self.rubric, asked)
+
+    def read(self, answer: str, *, is_cut: bool = False) -> None:
+        """Read an answer, from which thoughts are removed already. Never raises."""
+        try:
+            self._read(answer, is_cut)
+        except TooMuch:
+            self.taken = {}
+
+    def _read(self, answer: str, is_cut: bool) -> None:
+        if answer.count("{") > _MOST_BRACES:
+            return
+        repairs: frozenset[str] = frozenset()
+        quoted = decoded(answer) if answer.lstrip().startswith('"') else None
+        if isinstance(quoted, str):
+            answer = quoted
+            repairs = frozenset({"reply_in_a_string"})
+        values, broken_at = _top_values(answer)
+        read_values: list[_ReadValue] = []
+        for value in values:
+            lists = self._unwrapping.entries(value.value, repairs | value.repairs)
+            read_values.append(_ReadValue(value, lists))
+        if broken_at is not None:
+            for inner in objects(answer[broken_at:]):
+                for entries in self._unwrapping.entries(inner):
+                    self._verdicts(entries)
+        self._take_last(answer, read_values)
+        if not self.taken and broken_at is None:
+            self._take_by_order(answer, read_values)
+        if not self.taken and broken_at is not None and is_cut:
+            self.taken = self._verdicts(self._entries_before_the_cut(answer, broken_at))
+
+    # -- with ids
+
+    def _take_last(self, answer: str, read_values: Sequence[_ReadValue]) -> None:
+        """Of several values the last one counts that holds a usable verdict. Entries that stand
+        alone, one after the other, are one value.
+        """
+        was_bare_entry = False
+        for at, read_value in enumerate(read_values):
+            verdicts = self._verdicts(read_value.entries)
+            if not verdicts or self._may_end_elsewhere(answer, at, read_values):
+                continue
+            if read_value.is_bare_entry and was_bare_entry:
+                self.taken = verdicts | self.taken
+            else:
+                self.taken = verdicts
+            was_bare_entry = read_value.is_bare_entry
+
+    def _may_end_elsewhere(self, answer: str, at: int, read_values: Sequence[_ReadValue]) -> bool:
+        """Whether the quote that ended a repaired value may have stood inside one of its strings:
+        then the rest of it stands behind it.
+        """
+        value = read_values[at].value
+        stop = read_values[at + 1].value.start if at + 1 < len(read_values) else len(answer)
+        return bool(value.repairs) and answer.find("}", value.end, stop) >= 0
+
+    def _verdicts(self, entries: Entries) -> dict[str, Verdict]:
+        """State what entries with an id say; returns the usable verdicts."""
+        usable: dict[str, Verdict] = {}
+        for entry in entries:
+            if entry.id is None:
+                continue
+            verdict = self._verdict(entry.id, entry)
+            self.stated.state(entry.id, verdict)
+            if verdict is not None:
+                usable.setdefault(entry.id, verdict)
+        return usable
+
+    def _verdict(self, name: str, entry: Entry) -> Verdict | None:
+        self._entries_left -= 1
+        if self._entries_left < 0:
+            raise TooMuch
+        repair = EntryRepair(self.rubric)
+        fields = repair.repaired(entry.fields)
+        if fields is None:
+            return None
+        verdict = read_entry(name, fields, self.rubric, needs_reasons=False)
+        repairs = entry.repairs | repair.repairs
+        if verdict is None or not repairs:
+            return verdict
+        return replace(verdict, repairs=tuple(sorted(repairs)))
+
+    # -- without ids
+
+    def _take_by_order(self, answer: str, read_values: Sequence[_ReadValue]) -> None:
+        lists = list(chain.from_iterable(read_value.lists for read_value in read_values))
+        if len(lists) != 1 or len(lists[0]) != len(self.ids):
+            return
+        entries = lists[0]
+        if any(entry.id is not None or entry.is_foreign for entry in entries):
+            return
+        value = next(read_value.value for read_value in read_values if read_value.lists)
+        around = answer[: value.start] + answer[value.end :]
+        if "{" in around or "}" in around or self._may_be_repeated(entries):
+            return
+        named: Entries = []
+        for name, entry in zip(self.ids, entries, strict=True):
+            named.append(entry._replace(id=name, repairs=entry.repairs | {"ids_by_order"}))
+        self.taken = self._verdicts(named)
+
+    def _may_be_repeated(self, entries: Entries) -> bool:
+        """Whether the entries could be a copy of the data, or of the rubric's examples."""
+        key = "rating" if self.rubric.writes == "ratings" else self.rubric.writes
+        has_brace = has_key = False
+        for text in self.data:
+            has_brace = has_brace or "{" in text
+            # An escape can spell the key.
+            has_key = has_key or key in text.lower() or "\\" in text
+        if has_brace and has_key:
+            return True
+        name = "reasoning" if key == "rating" else key
+        shown = [example[name] for example in self.rubric.examples if name in example]
+        return any(entry.fields.get(name) in shown for entry in entries)
+
+    # -- cut off
+
+    def _entries_before_the_cut(self, answer: str, start: int) -> Entries:
+        """The whole entries of the last value, whose end is missing."""
+        found: Entries = []
+        loose = LooseReader(answer)
+        at = answer.find("[", start) + 1
+        for _ in range(MOST_ENTRIES if at else 0):
+            while answer[at : at + 1] in (" ", "\n", "\r", "\t", ","):
+                at += 1
+            repairs: frozenset[str] = frozenset()
+            try:
+                value, at = DECODER.raw_decode(answer, at)
+            except (ValueError, RecursionError):
+                loosely = loose.read(at)
+                if loosely is None:
+                    break
+                value, at, repairs = loosely
+            if not isinstance(value, dict):
+                break
+            for entries in self._unwrapping.entries([value], repairs):
+                found += entries
+        return found
+
+
+def _top_values(answer: str) -> tuple[list[TopValue], int | None]:
+    """The values at the top level, and where one begins that has no end: behind it nothing is."""
+    finder = TopValues(answer)
+    values: list[TopValue] = []
+    at = 0
+    for _ in range(_MOST_VALUES):
+        value = finder.first(at, len(answer))
+        if value is None:
+            return values, None
+        if value.is_broken:
+            return values, value.start
+        values.append(value)
+        at = value.end
+    return values, at
