@@ -54,24 +54,27 @@ class ChatReply:
 
 @dataclass(frozen=True, slots=True)
 class MatchCall:
-    """One question to an offline model: how well do the passages serve the text?
+    """One question to a model that runs here: how well do the passages serve the text?
 
     task "support": does any of `passages` support the claim `text`? (`question` for reference only)
     task "relevance": does `passages[0]` help to answer the question `text`?
     task "answer": does the answer `passages[0]` answer the question `text`?
     task "similarity": how close in meaning are `text` and each of `passages`? (the mean; no
     probability of a yes)
+
+    model: the URI of the model it is for; "" = the offline model.
     """
 
     task: Literal["support", "relevance", "answer", "similarity"]
     text: str
     passages: tuple[str, ...]
     question: str | None = None
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchReply:
-    """The offline model's answer.
+    """The answer of a model that runs here.
 
     probability: in [0, 1], of "supported" / "relevant" / "answers it"; for "similarity" the mean
     cosine of the sentence vectors, negative ones as 0. evidence: the sentence(s) of the passages it

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ragassay.core import Judgment, Status, shorten
-from ragassay.judges.offline.open_request import OpenRequest
+from ragassay.judges.matching.open_request import OpenRequest
 from ragassay.judges.text_rules.abstention import declines
 from ragassay.scoring import tokens
 

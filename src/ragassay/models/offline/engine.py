@@ -36,7 +36,7 @@ from ragassay.models.offline.encoder import Encoder
 from ragassay.models.offline.features import TASKS, Rarity, TextFigures
 from ragassay.models.offline.heads import Head
 from ragassay.models.offline.heads import unpack as unpack_trees
-from ragassay.models.offline.network import Arrays, Network, Vectors, Words
+from ragassay.models.offline.network import Network, Vectors, Words
 from ragassay.models.offline.reader import NetworkOutput, Reader
 from ragassay.models.offline.reading import PassageIndex, PassageIndexes, has_words
 from ragassay.models.offline.windows import (
@@ -47,6 +47,8 @@ from ragassay.models.offline.windows import (
     parts,
 )
 from ragassay.models.offline.wordpiece import WordPiece
+from ragassay.models.onnx_session import Arrays
+from ragassay.models.spans import joined
 
 ENCODER, JUDGE, WEIGHTS = "encoder.onnx", "judge.onnx", "weights.npz"
 VOCABULARY, RARITY, COMBINER, HEADS = "vocab.txt", "rarity.npz", "combiner.json", "heads.npz"
@@ -230,18 +232,8 @@ class Engine:
         """
         if not (odds > 0).any():
             return ()
-        spans: list[tuple[int, int]] = []
         places = self.tokenizer.places(text, LONGEST_TEXT)
-        unsupported = [place for place, odd in zip(places, odds, strict=False) if odd > 0]
-        # Pieces of one word share its place, hence each place once, in order.
-        for start, end in dict.fromkeys(unsupported):
-            between = text[spans[-1][1] : start] if spans else ""
-            # One stretch also where a mark alone parts them, as in 1,000 or well-known.
-            if spans and (len(between) <= 1 or not between.strip()):
-                spans[-1] = (spans[-1][0], end)
-            else:
-                spans.append((start, end))
-        return tuple(spans)
+        return joined(text, [place for place, odd in zip(places, odds, strict=False) if odd > 0])
 
     def _similarity(self, call: MatchCall) -> float:
         """Mean over the passages of the cosine of their vector and the text's, negative ones as 0;

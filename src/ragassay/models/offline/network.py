@@ -8,20 +8,15 @@ tokens give the same bits; and texts of this length gain nothing from sharing a 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Its official builds report sessions to their maker from 1.29 on, unless this is set before the
-# library is loaded.
-os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-import onnxruntime
+from ragassay.models.onnx_session import Arrays, OnnxSession
 
 Vectors = NDArray[np.float32]
-Arrays = Mapping[str, NDArray[Any]]
 
 
 class Words(NamedTuple):
@@ -42,23 +37,7 @@ class Network:
     """Safe across threads. positions [longest, 384]: what is added to the word at each place."""
 
     def __init__(self, graph: bytes, weights: Arrays, words: Words, positions: Vectors) -> None:
-        options = onnxruntime.SessionOptions()
-        # Parallel work is done by the caller's threads, a text each: nothing waits, and no text is
-        # cut into parts.
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.enable_cpu_mem_arena = False
-        options.log_severity_level = 3
-        onnxruntime.disable_telemetry_events()  # where somebody else had loaded it before
-        values = {
-            name: onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(w))
-            for name, w in weights.items()
-        }
-        options.add_external_initializers(list(values), list(values.values()))
-        # The session reads them where they lie and does not keep them alive.
-        self._values = values
-        self._session = onnxruntime.InferenceSession(
-            graph, options, providers=["CPUExecutionProvider"]
-        )
+        self._session = OnnxSession(graph, weights)
         self._words, self._positions = words, positions
 
     def run(self, ids: Sequence[int], keep: int, types: Vectors | None = None) -> list[Vectors]:
@@ -71,7 +50,7 @@ class Network:
         if types is not None:
             embedded = embedded + types
         outputs: list[Vectors] = self._session.run(
-            None, {"embedded": embedded[None], "keep": np.arange(keep)}
+            {"embedded": embedded[None], "keep": np.arange(keep)}
         )
         return outputs
 

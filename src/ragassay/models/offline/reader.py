@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ragassay.models.offline.cache import SharedCache
-from ragassay.models.offline.network import Arrays, Network, Vectors
+from ragassay.models.offline.network import Network, Vectors
 from ragassay.models.offline.windows import NetworkInput
+from ragassay.models.onnx_session import Arrays
 
 _CACHED_INPUTS = 4096
 

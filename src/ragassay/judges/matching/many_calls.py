@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragassay.core import Evidence, Judgment, MatchCall, Reply, Request, Status, shorten
-from ragassay.judges.offline.open_request import (
+from ragassay.judges.matching.open_request import (
     OpenRequest,
     spent,
     verified_evidence,
@@ -24,26 +24,30 @@ but an attack.
 _LISTED = 10
 
 
-def calls_of(request: Request) -> tuple[MatchCall, ...]:
-    """The calls that a Request of these rubrics takes, those about empty texts left out."""
+def calls_of(request: Request, model: str = "") -> tuple[MatchCall, ...]:
+    """The calls that a Request of these rubrics takes, those about empty texts left out.
+
+    model: the URI of the model that is asked; "" = the offline model.
+    """
     question = request.text("question")
     if request.rubric == "claim_sources":
         claim = without_citations(request.text("claim"))
         contexts = request.texts("contexts")
         return tuple(
-            MatchCall("support", claim, (contexts[place],), question or None)
+            MatchCall("support", claim, (contexts[place],), question or None, model)
             for place in _places_with_text(contexts)
         )
     if request.rubric == "sentence_relevance":
         context = request.text("context")
         return tuple(
-            MatchCall("relevance", question, (context[start:end],))
+            MatchCall("relevance", question, (context[start:end],), model=model)
             for start, end in sentences(context)
         )
-    contexts, statements = request.texts("contexts"), request.texts("statements")
+    contexts = request.texts("contexts")
+    statements = [text for text in request.texts("statements") if text.strip()]
     return tuple(
-        MatchCall("support", without_citations(statements[place]), contexts, question or None)
-        for place in _places_with_text(statements)
+        MatchCall("support", without_citations(statement), contexts, question or None, model)
+        for statement in statements
     )
 
 

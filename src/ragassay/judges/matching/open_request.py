@@ -1,4 +1,4 @@
-"""One Request on its way through the offline judge: its calls, and how it is settled."""
+"""One Request on its way through a judge over match calls: its calls, and how it is settled."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class OpenRequest:
                     Status.FAILED, "the model gave a reply of another kind", spent(replies)
                 )
             if not 0.0 <= reply.probability <= 1.0:  # false for NaN as well
-                reason = "the offline model gave no probability between 0 and 1"
+                reason = "the model gave no probability between 0 and 1"
                 return self.lost(Status.UNPARSED, reason, spent(replies))
             usable.append(reply)
         if len(usable) != len(self.calls):

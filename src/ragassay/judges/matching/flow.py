@@ -1,0 +1,238 @@
+"""The way from Requests to Judgments of a judge whose model answers match calls.
+
+Whose model it is, is not known here. It gives a calibrated or raw probability; here that is cut
+into ratings, the figures behind it are worded, and the rules on abstention are applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ragassay.core import (
+    Ask,
+    Evidence,
+    JudgeFlow,
+    Judgment,
+    MatchCall,
+    MatchReply,
+    Reply,
+    Request,
+    Status,
+    shorten,
+)
+from ragassay.judges.input_rules import settle_without_call
+from ragassay.judges.matching import many_calls
+from ragassay.judges.matching.open_request import OpenRequest, verified_evidence, without_citations
+from ragassay.judges.rubric import Rubric
+from ragassay.judges.scale import Rating
+from ragassay.judges.text_rules.abstention import declines
+
+# Rubric -> the task of the model that answers it.
+TASKS: Mapping[str, str] = {
+    "context_relevance": "relevance",
+    "chunk_relevance": "relevance",
+    "groundedness": "support",
+    "answer_relevance": "answer",
+    "entailment": "support",
+    "claim_sources": "support",
+    "sentence_relevance": "relevance",
+    "context_sufficiency": "support",
+}
+_MANY_CALLS = frozenset({"claim_sources", "sentence_relevance", "context_sufficiency"})
+_GROUP = 16
+# Stretches of a claim that are named as unsupported.
+_NAMED = 5
+# Rubric or task -> what the probability is of, whose words were looked for, and where.
+_VERDICTS: Mapping[str, tuple[str, str, str]] = {
+    "entailment": ("that the text states the claim", "The claim", "the text"),
+    "support": ("that the passages support the claim", "The claim", "the passages"),
+    "relevance": ("that the passage helps with the question", "The question", "the passage"),
+    "answer": ("that the response answers the question", "The question", "the response"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How the Requests of one rubric are asked and rated.
+
+    cut: the probability from which the model says yes. model: the URI of the model that is asked,
+    "" = the offline model. rule: what settles a Request without asking; None = the model is asked.
+    quotes: whether the model always quotes what it rests on, so that no quote means that nothing
+    was found.
+    """
+
+    rubric: Rubric
+    fingerprint: str
+    cut: float
+    model: str = ""
+    rule: Callable[[OpenRequest], Judgment] | None = None
+    quotes: bool = True
+
+
+def groups_of(requests: Sequence[Request]) -> list[tuple[Request, ...]]:
+    """Up to 16 Requests of one rubric, in order: they share nothing but the overhead."""
+    by_rubric: dict[str, list[Request]] = {}
+    for request in requests:
+        by_rubric.setdefault(request.rubric, []).append(request)
+    groups: list[tuple[Request, ...]] = []
+    for same_rubric in by_rubric.values():
+        for start in range(0, len(same_rubric), _GROUP):
+            groups.append(tuple(same_rubric[start : start + _GROUP]))
+    return groups
+
+
+def answer(requests: Sequence[Request], asking: Asking) -> JudgeFlow:
+    """The flow for one group: one Ask for all of it; what the inputs decide is not asked."""
+    settled: list[Judgment] = []
+    open_requests: list[OpenRequest] = []
+    for request in {request.key: request for request in requests}.values():
+        judgment = settle_without_call(request, asking.rubric, asking.fingerprint)
+        if judgment is None:
+            judgment = _abstains(request, asking.rubric, asking.fingerprint)
+        if judgment is not None:
+            settled.append(judgment)
+            continue
+        calls = () if asking.rule is not None else _calls(request, asking.model)
+        open_request = OpenRequest(request, asking.rubric, asking.fingerprint, asking.cut, calls)
+        if asking.rule is not None:
+            settled.append(asking.rule(open_request))
+        elif len(calls) > many_calls.MOST_CALLS:
+            reason = (
+                f"it would take {len(calls):,} comparisons, more than the"
+                f" {many_calls.MOST_CALLS:,} that are made"
+            )
+            settled.append(open_request.lost(Status.FAILED, reason))
+        else:
+            open_requests.append(open_request)
+    all_calls: list[MatchCall] = []
+    # One Ask for the whole group, so that the model's threads work at the same time.
+    for open_request in open_requests:
+        all_calls += open_request.calls
+    replies = (yield Ask(tuple(all_calls))) if all_calls else ()
+    at = 0
+    for open_request in open_requests:
+        end = at + len(open_request.calls)
+        settled.append(_settle(open_request, replies[at:end], asking))
+        at = end
+    return tuple(settled)
+
+
+def _calls(request: Request, model: str) -> tuple[MatchCall, ...]:
+    if request.rubric in _MANY_CALLS:
+        return many_calls.calls_of(request, model)
+    question = request.text("question")
+    match TASKS[request.rubric]:
+        case "relevance":
+            return (MatchCall("relevance", question, (request.text("context"),), model=model),)
+        case "support":
+            passages = request.texts("text" if request.rubric == "entailment" else "contexts")
+            claim = without_citations(request.text("claim"))
+            return (MatchCall("support", claim, passages, question or None, model),)
+        case _:
+            return (MatchCall("answer", question, (request.text("response"),), model=model),)
+
+
+def _abstains(request: Request, rubric: Rubric, fingerprint: str) -> Judgment | None:
+    """The Judgment of an answer or claim that only admits not knowing."""
+    if rubric.id == "answer_relevance" and declines(request.text("response")):
+        rating, flag = 0, "declined"
+        reason = "The response declines to answer or says that it does not know."
+    elif rubric.id == "groundedness" and declines(request.text("claim")):
+        rating, flag = 3, "abstention"
+        reason = "The claim only admits that something is not known."
+    else:
+        return None
+    return Judgment(
+        request.key,
+        fingerprint,
+        rubric.ref,
+        Status.JUDGED,
+        rating=rating,
+        value=rating / 3,
+        rationale=reason,
+        flags=(flag,),
+        passes=rating >= 2,
+    )
+
+
+def _settle(open_request: OpenRequest, replies: Sequence[Reply], asking: Asking) -> Judgment:
+    if open_request.rubric.id in _MANY_CALLS:
+        return many_calls.settle(open_request, replies)
+    return _judgment(open_request, replies, asking.quotes)
+
+
+def _judgment(open_request: OpenRequest, replies: Sequence[Reply], quotes: bool) -> Judgment:
+    """The Judgment that follows from the one reply that these rubrics take."""
+    usable = open_request.replies(replies)
+    if isinstance(usable, Judgment):
+        return usable
+    (reply,) = usable
+    (call,) = open_request.calls
+    name = open_request.rubric.id
+    rating = _rating(name, reply, open_request.cut)
+    flags: tuple[str, ...] = ()
+    if quotes and name == "groundedness" and rating == 0 and not reply.evidence:
+        flags = ("nothing_found",)
+    evidence: tuple[Evidence, ...] = ()
+    if name != "entailment":  # a text to compare with is no context
+        evidence = verified_evidence(reply, call)
+    return open_request.rated(
+        rating,
+        _rationale(name, call, reply, open_request.cut),
+        probability=reply.probability,
+        evidence=evidence,
+        flags=flags,
+        spend=reply.spend,
+    )
+
+
+def _rating(rubric: str, reply: MatchReply, cut: float) -> Rating:
+    probability = reply.probability
+    if rubric == "chunk_relevance":
+        return "yes" if probability >= cut else "no"
+    if rubric == "entailment":
+        if probability >= cut:
+            return "stated"
+        return "contradicted" if _contradicted(reply) else "not_stated"
+    # The pass mark, 2, lies at the cut of the task; the grades above and below it are spread
+    # around.
+    bounds = (cut / 2, cut, max(0.75, cut))
+    return sum(probability >= bound for bound in bounds)
+
+
+def _contradicted(reply: MatchReply) -> bool:
+    """Whether a claim that is not supported is more likely contradicted than not mentioned."""
+    return reply.features.get("contradicted", 0.0) >= 0.5
+
+
+def _rationale(rubric: str, call: MatchCall, reply: MatchReply, cut: float) -> str:
+    """The probability in words, and the figures that explain it best. Only keys that are there are
+    worded.
+    """
+    what, text, where = _VERDICTS.get(rubric) or _VERDICTS[call.task]
+    features = reply.features
+    sentences = [f"Probability {what}: {reply.probability:.2f} (passes from {cut:.2f})."]
+    if call.task == "support" and reply.probability < cut and "contradicted" in features:
+        how = "contradicted by" if _contradicted(reply) else "not mentioned in"
+        sentences.append(f"Rather {how} {where}.")
+    quotes = [f'"{shorten(call.text[start:end], 60)}"' for start, end in reply.unsupported]
+    doubtful = list(dict.fromkeys(quotes))
+    if doubtful:
+        more = f" and {len(doubtful) - _NAMED} more" if len(doubtful) > _NAMED else ""
+        sentences.append(f"Words without support: {', '.join(doubtful[:_NAMED])}{more}.")
+    coverage = features.get("coverage")
+    if coverage is not None:
+        share = max(0.0, min(1.0, coverage))
+        sentences.append(f"{text} shares {share:.0%} of its content words with {where}.")
+    for key, noun in (("numbers_missing", "number"), ("names_missing", "name")):
+        count = round(features.get(key, 0.0))
+        if count > 0:
+            counted = f"1 {noun} of it is" if count == 1 else f"{count} {noun}s of it are"
+            sentences.append(f"{counted} not in {where}.")
+    if features.get("negation_mismatch", 0.0) >= 0.5:
+        sentences.append("One side is negated and the other is not.")
+    windows = round(features.get("windows", 1.0))
+    if windows > 1:
+        sentences.append(f"Read in {windows} parts, of which the best counts.")
+    return " ".join(sentences)
