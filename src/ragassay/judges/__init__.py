@@ -1,4 +1,6 @@
-"""Rubrics, and the judges that answer Requests with them: language models or the offline model."""
+"""Rubrics, and the judges that answer Requests with them: language models, the offline model,
+or local classifiers.
+"""
 
 from ragassay.judges.base import Judge
 from ragassay.judges.composed.cascade import CascadeJudge
@@ -7,6 +9,7 @@ from ragassay.judges.composed.panel import PanelJudge
 from ragassay.judges.composed.routed import RoutedJudge
 from ragassay.judges.composed.uri import composition
 from ragassay.judges.llm.judge import LLMJudge
+from ragassay.judges.local.judge import LocalJudge, answers_task
 from ragassay.judges.offline.judge import OfflineJudge, answers_offline
 from ragassay.judges.registry import RubricRegistry, check
 from ragassay.judges.rubric import Flag, Rubric
@@ -20,6 +23,7 @@ __all__ = [
     "Flag",
     "Judge",
     "LLMJudge",
+    "LocalJudge",
     "OfflineJudge",
     "PanelJudge",
     "Point",
@@ -29,6 +33,7 @@ __all__ = [
     "Scale",
     "SimilarityJudge",
     "answers_offline",
+    "answers_task",
     "check",
     "composition",
     "declines",

@@ -43,6 +43,11 @@ def connect(
         return offline
     if scheme not in schemes() or not name:
         raise _unknown(uri, scheme, name)
+    provider = _provider(scheme)
+    # A model that runs here sends nothing; it is only looked for without the network.
+    if hasattr(provider, "open_local_model"):
+        local: Model = provider.open_local_model(name, no_network=no_network)
+        return local
     # Here and not in the providers: one added later cannot forget it.
     if no_network:
         raise SetupError(
@@ -59,7 +64,6 @@ def connect(
             why=str(concurrency),
         )
     rate = Rate.parse(price) if isinstance(price, str) else price
-    provider = _provider(scheme)
     open_model = provider.open_batch_model if batch else provider.open_model
     opened: Model = open_model(
         name, base_url=base_url, api_key_env=api_key_env, rate=rate, concurrency=concurrency

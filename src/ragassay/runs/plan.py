@@ -32,9 +32,17 @@ if TYPE_CHECKING:
     from ragassay.judges import Judge, RubricRegistry
     from ragassay.models import Model
     from ragassay.models.batch import BatchModel
+    from ragassay.models.local import LocalModel
     from ragassay.models.offline import OfflineModel
     from ragassay.runs import Engine, EngineSettings, Measurement, ReplyLog, RunContext
     from ragassay.runs.journal import JournalStore
+
+# Task of a local model -> a metric that it can judge.
+_EXAMPLES = {
+    "support": "groundedness",
+    "relevance": "context_relevance",
+    "answer": "answer_relevance",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,11 +201,12 @@ def make_setup(
     model = _model(options)
     # Taken before the judge joins the model to the offline one, which has no batches.
     batches = cast("BatchModel", model) if options.batch else None
-    judge, model = _judge(options, registry, model)
     notes: tuple[str, ...] = ()
-    # A preset's only: what somebody asked for by name is never left out.
-    if options.preset is not None and metrics is None:
-        chosen, notes = _answerable(chosen, options)
+    # Of a preset or by default only: what somebody asked for by name is never left out.
+    if metrics is None and (options.preset is not None or not options.metrics):
+        chosen, notes = _answerable(chosen, options, _local_models(model))
+    _check_tasks(chosen, _local_models(model))
+    judge, model = _judge(options, registry, model)
     options = replace(options, metrics=tuple(_reference(m) for m in chosen))
     _check_price(options, model)
     return Setup(
@@ -320,19 +329,66 @@ def _preset(name: str) -> tuple[str, ...]:
 
 
 def _answerable(
-    chosen: tuple[Metric, ...], options: Options
+    chosen: tuple[Metric, ...], options: Options, local: Sequence[LocalModel]
 ) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
-    """Those metrics of a preset that the judge can answer, and a note that names the others."""
+    """Those metrics of a preset, or of the default ones, that the judge can answer, and a note that
+    names the others.
+    """
     from ragassay.judges import answers_offline
 
-    if options.judge != "offline":
+    if options.judge != "offline" and not local:
         return chosen, ()
-    answerable = [metric for metric in chosen if all(map(answers_offline, _judged_rubrics(metric)))]
+    answerable: list[Metric] = []
+    for metric in chosen:
+        rubrics = _judged_rubrics(metric)
+        offline = options.judge != "offline" or all(map(answers_offline, rubrics))
+        if offline and not _unanswered_by(local, metric):
+            answerable.append(metric)
     omitted = [str(metric) for metric in chosen if metric not in answerable]
-    if not omitted:
-        return tuple(answerable), ()
-    note = f"left out of the preset, for the offline judge cannot answer them: {', '.join(omitted)}"
+    if not omitted or not answerable:
+        return chosen, ()
+    which = "the offline judge" if options.judge == "offline" else options.judge
+    chosen_as = "preset" if options.preset is not None else "default metrics"
+    note = f"left out of the {chosen_as}, for {which} cannot answer them: {', '.join(omitted)}"
     return tuple(answerable), (note,)
+
+
+def _local_models(model: Model) -> tuple[LocalModel, ...]:
+    """The local models among those that are asked."""
+    from ragassay.models import JoinedModel
+    from ragassay.models.local import LocalModel
+
+    members = model.members if isinstance(model, JoinedModel) else (model,)
+    return tuple(member for member in members if isinstance(member, LocalModel))
+
+
+def _unanswered_by(local: Sequence[LocalModel], metric: Metric) -> LocalModel | None:
+    """The first of these models that cannot judge the metric; None where all can."""
+    from ragassay.judges import answers_task
+
+    rubrics = _judged_rubrics(metric)
+    for model in local:
+        if rubrics and not answers_task(model.parts.meaning.task, rubrics):
+            return model
+    return None
+
+
+def _check_tasks(chosen: Sequence[Metric], local: Sequence[LocalModel]) -> None:
+    """Each local model has one task. Raises SetupError E0203 for a metric that needs another."""
+    for metric in chosen:
+        model = _unanswered_by(local, metric)
+        if model is None:
+            continue
+        able = [str(other) for other in chosen if _unanswered_by([model], other) is None]
+        raise SetupError(
+            "E0203",
+            f"The judge {model.uri} cannot judge {metric}.",
+            why=f"it is a classifier for {model.parts.meaning.task}",
+            fix=(
+                f"ask it for {', '.join(able) or _EXAMPLES[model.parts.meaning.task]}"
+                " (--metrics), and another judge for the rest"
+            ),
+        )
 
 
 def _model(options: Options) -> Model:
@@ -427,10 +483,16 @@ def _single_judge(
     uri: str, options: Options, registry: RubricRegistry, model: Model, offline: OfflineModel
 ) -> Judge:
     """The judge behind the URI of one judge."""
-    from ragassay.judges import LLMJudge
+    from ragassay.judges import LLMJudge, LocalJudge
+    from ragassay.models import JoinedModel
+    from ragassay.models.local import LocalModel
 
     if uri.lower() == "offline":
         return _offline_judge(registry, offline)
+    own = model.member(uri) if isinstance(model, JoinedModel) else model
+    if isinstance(own, LocalModel):
+        parts = own.parts
+        return LocalJudge(own.uri, parts.version, parts.meaning.task, registry, parts.cut)
     # Part of the fingerprint: one name on two servers may be two models, so two judges.
     parameters: dict[str, object] = {"base_url": str(getattr(model, "base_url", ""))}
     # Only where it is set, or every judgment stored without one would be asked again.
