@@ -7,7 +7,7 @@ rubrics of that task; any other rubric is an error before the first row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from ragassay.core import JudgeFlow, Judgment, Request, SetupError, Status, digest
 from ragassay.judges.matching import flow
@@ -50,6 +50,8 @@ class LocalJudge:
     task: str
     rubrics: RubricRegistry
     cut: float = 0.5
+    # The rubrics as it knows them, made once.
+    _known: dict[str, Rubric] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def agreement(self) -> str:
@@ -57,6 +59,14 @@ class LocalJudge:
         return "unmeasured on data like yours"
 
     def _rubric(self, rubric_id: str) -> Rubric:
+        """The rubric under the version that this judge's answers to it have."""
+        rubric = self._known.get(rubric_id)
+        if rubric is None:
+            own = self._answerable(rubric_id)
+            rubric = self._known[rubric_id] = replace(own, version=flow.VERSIONS[rubric_id])
+        return rubric
+
+    def _answerable(self, rubric_id: str) -> Rubric:
         rubric = self.rubrics.get(rubric_id)
         own = [name for name, task in flow.TASKS.items() if task == self.task]
         if rubric_id not in (*own, _BY_RULE):

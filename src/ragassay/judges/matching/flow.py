@@ -39,6 +39,21 @@ TASKS: Mapping[str, str] = {
     "sentence_relevance": "relevance",
     "context_sufficiency": "support",
 }
+# Rubric -> the version that answers to it carry. No judge here reads its wording, so that a rubric
+# which is only worded anew keeps its stored judgments and certificates; a number is raised when the
+# rubric's inputs, scale or flags change.
+VERSIONS: Mapping[str, str] = {
+    "context_relevance": "1",
+    "chunk_relevance": "1",
+    "groundedness": "2",
+    "answer_relevance": "1",
+    "entailment": "1",
+    "claim_sources": "1",
+    "sentence_relevance": "1",
+    "context_sufficiency": "1",
+    "correctness": "1",
+    "correctness_3": "1",
+}
 _MANY_CALLS = frozenset({"claim_sources", "sentence_relevance", "context_sufficiency"})
 _GROUP = 16
 # Stretches of a claim that are named as unsupported.

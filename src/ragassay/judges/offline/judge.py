@@ -18,21 +18,6 @@ from ragassay.judges.similarity import SIMILARITY
 
 # Rubric -> the task of the model that answers it; "rule" where no model is asked.
 TASKS: Mapping[str, str] = {**flow.TASKS, "correctness": "rule", "correctness_3": "rule"}
-# Rubric -> the version that this judge's answers to it carry. It reads no wording, so that a rubric
-# which is only worded anew keeps its stored judgments and certificates; a number is raised when the
-# rubric's inputs, scale or flags change.
-_VERSIONS: Mapping[str, str] = {
-    "context_relevance": "1",
-    "chunk_relevance": "1",
-    "groundedness": "2",
-    "answer_relevance": "1",
-    "entailment": "1",
-    "claim_sources": "1",
-    "sentence_relevance": "1",
-    "context_sufficiency": "1",
-    "correctness": "1",
-    "correctness_3": "1",
-}
 # Two texts of about one length are compared at even odds: the lower cut of "support" is for whole
 # responses, of which nearly every claim has to pass.
 _RUBRIC_CUTS: Mapping[str, float] = {"entailment": 0.5}
@@ -90,7 +75,7 @@ class OfflineJudge:
         rubric = self._known.get(rubric_id)
         if rubric is None:
             own = self._answerable(rubric_id)
-            rubric = self._known[rubric_id] = replace(own, version=_VERSIONS[rubric_id])
+            rubric = self._known[rubric_id] = replace(own, version=flow.VERSIONS[rubric_id])
         return rubric
 
     def _answerable(self, rubric_id: str) -> Rubric:
