@@ -14,6 +14,7 @@ import io
 import json
 import os
 import random
+import re
 import sys
 import time
 import zipfile
@@ -226,6 +227,22 @@ def _entries(text: str) -> Iterator[dict[str, Any]]:
             yield value
 
 
+def _is_stated(name: str, verdict: Verdict, entries: list[dict[str, Any]], text: str) -> bool:
+    """Whether the text states the rating: in an entry on the item; of a repaired verdict the rating
+    stands beside its field, in some spelling, and so does the id somewhere.
+    """
+    held = [e for e in entries if e.get("id") == name and "rating" in e]
+    if any(
+        type(e["rating"]) is type(verdict.rating) and e["rating"] == verdict.rating for e in held
+    ):
+        return True
+    spelt = re.escape(str(verdict.rating)).replace("_", "[_ -]")
+    stated = re.search(rf"(?i)rating[\"']?\s*:\s*[\"']?\s*{spelt}(?:\.0+)?\s*[\"',\s}}]", text)
+    names_it = name in text.lower() or "ids_by_order" in verdict.repairs
+    is_marked = bool(verdict.repairs) or not verdict.reasoning.strip()
+    return stated is not None and names_it and is_marked
+
+
 def check_reply(seed: int) -> None:
     """F1: no error, no verdict that the reply does not hold, and what was rendered is read."""
     chance = random.Random(seed)
@@ -268,14 +285,15 @@ def check_reply(seed: int) -> None:
         if rubric.scale is not None:
             assert type(verdict.rating) in (int, str)
             assert verdict.rating in rubric.scale.ratings, "a rating off the scale"
-            held = [e for e in entries if e.get("id") == name and "rating" in e]
-            assert any(
-                type(e["rating"]) is type(verdict.rating) and e["rating"] == verdict.rating
-                for e in held
-            ), "an invented verdict"
+            assert _is_stated(name, verdict, entries, text), "an invented verdict"
         else:
+            if {"ids_by_order", "escapes", "odd_blanks"} & set(verdict.repairs):
+                continue  # what the reader above cannot tell or decode
+            # The id may stand under another name.
             held = [
-                e for e in entries if e.get("id") == name and isinstance(e.get(rubric.writes), list)
+                e
+                for e in entries
+                if name in map(str, e.values()) and isinstance(e.get(rubric.writes), list)
             ]
             words = (
                 [c.text for c in verdict.claims]

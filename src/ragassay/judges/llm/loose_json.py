@@ -162,6 +162,9 @@ class LooseReader:
         match = _BLANK.match(self._text, at)
         if match is None or match.end() == at:
             return at
-        if "/" in match[0] or "#" in match[0]:
+        blank = match[0]
+        if "/" in blank or "#" in blank:
             self._repairs.add("comments")
+        elif blank.strip(" \t\r\n"):
+            self._repairs.add("odd_blanks")
         return match.end()

@@ -20,7 +20,7 @@ from itertools import chain
 from ragassay.judges.llm.entries import StatedVerdicts, TooMuch, Verdict, read_entry
 from ragassay.judges.llm.entry_repairs import EntryRepair
 from ragassay.judges.llm.loose_json import LooseReader
-from ragassay.judges.llm.objects import DECODER, objects
+from ragassay.judges.llm.objects import CAREFUL_DECODER, objects
 from ragassay.judges.llm.top_values import TopValue, TopValues
 from ragassay.judges.llm.wrappers import (
     MOST_ENTRIES,
@@ -93,7 +93,7 @@ class SecondReading:
             lists = self._unwrapping.entries(value.value, repairs | value.repairs)
             read_values.append(_ReadValue(value, lists))
         if broken_at is not None:
-            for inner in objects(answer[broken_at:]):
+            for inner in objects(answer[broken_at:], CAREFUL_DECODER):
                 for entries in self._unwrapping.entries(inner):
                     self._verdicts(entries)
         self._take_last(answer, read_values)
@@ -190,6 +190,7 @@ class SecondReading:
     def _entries_before_the_cut(self, answer: str, start: int) -> Entries:
         """The whole entries of the last value, whose end is missing."""
         found: Entries = []
+        form = frozenset({"bare_list"} if answer[start] == "[" else ())
         loose = LooseReader(answer)
         at = answer.find("[", start) + 1
         for _ in range(MOST_ENTRIES if at else 0):
@@ -197,7 +198,7 @@ class SecondReading:
                 at += 1
             repairs: frozenset[str] = frozenset()
             try:
-                value, at = DECODER.raw_decode(answer, at)
+                value, at = CAREFUL_DECODER.raw_decode(answer, at)
             except (ValueError, RecursionError):
                 loosely = loose.read(at)
                 if loosely is None:
@@ -205,8 +206,7 @@ class SecondReading:
                 value, at, repairs = loosely
             if not isinstance(value, dict):
                 break
-            for entries in self._unwrapping.entries([value], repairs):
-                found += entries
+            found.append(self._unwrapping.entry(value, repairs | form))
         return found
 
 

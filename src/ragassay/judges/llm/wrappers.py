@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ragassay.judges.llm.entries import TooMuch
-from ragassay.judges.llm.objects import DECODER
+from ragassay.judges.llm.objects import CAREFUL_DECODER
 from ragassay.judges.rubric import Rubric
 
 _MOST_DEPTH = 5
@@ -66,7 +66,7 @@ class Unwrapping:
         calls = [_arguments(item) for item in objects]
         if objects and None not in calls:
             return self._in_all(calls, (repairs - {"bare_list"}) | {"tool_call_as_text"}, depth)
-        entries = [self._entry(item, repairs) for item in objects]
+        entries = [self.entry(item, repairs) for item in objects]
         if entries and len(objects) < len(items):
             entries.append(Entry({}, None, True, repairs))
         return [entries] if entries else []
@@ -84,7 +84,7 @@ class Unwrapping:
         if by_id:
             return [by_id]
         if self._is_entry(value):
-            return [[self._entry(value, repairs | {"bare_entry"})]]
+            return [[self.entry(value, repairs | {"bare_entry"})]]
         arguments = _arguments(value)
         if arguments is not None:
             return self._in_all([arguments], repairs | {"tool_call_as_text"}, depth)
@@ -117,7 +117,7 @@ class Unwrapping:
                 continue
             fields: Mapping[str, object] = {self._field: inner}
             if isinstance(inner, dict):
-                entry = self._entry(inner, frozenset())
+                entry = self.entry(inner, frozenset())
                 # One that says to be about another item is about neither.
                 is_other = entry.is_foreign or entry.id not in (None, name)
                 fields = {} if is_other else inner
@@ -132,10 +132,10 @@ class Unwrapping:
     def _is_entry(self, value: dict[str, object]) -> bool:
         if any(key.strip().lower() == self._field for key in value):
             return True
-        return self._entry(value, frozenset()).id is not None
+        return self.entry(value, frozenset()).id is not None
 
-    def _entry(self, fields: dict[str, object], repairs: frozenset[str]) -> Entry:
-        """The entry with the id that it names."""
+    def entry(self, fields: dict[str, object], repairs: frozenset[str]) -> Entry:
+        """The entry that has these fields, with the id that it names."""
         given: object = None
         for key, value in fields.items():
             if key.strip().lower() == "id":
@@ -186,7 +186,7 @@ def decoded(text: str) -> object | None:
     """The value that is the whole of a text; None where there is none."""
     text = text.strip()
     try:
-        value, end = DECODER.raw_decode(text)
+        value, end = CAREFUL_DECODER.raw_decode(text)
     except (ValueError, RecursionError):
         return None
     return value if end == len(text) else None
