@@ -200,7 +200,8 @@ class MetricSummary:
     = 0. rows: all rows; judged / asked count the parts (claims, chunks, ratings), coverage = judged
     / asked. pass_rate = passed / (passed + failed), with its interval; undecided rows stand beside
     it. not_applicable: rows lacking an input, reasons: why, with counts. probability: mean
-    probability of a yes over the judged parts, None where the judge gives none.
+    probability of a yes over the judged parts, None where the judge gives none. lost: something was
+    asked and nothing of it judged, so that there is no value.
     """
 
     metric: str
@@ -222,6 +223,7 @@ class MetricSummary:
     pass_mark: float | None
     probability: float | None = None
     unit: str = ""
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +323,11 @@ class Summary:
     seconds: float
     notes: tuple[str, ...] = ()
     trust: tuple[MetricTrust, ...] = ()
+
+    @property
+    def lost_metrics(self) -> tuple[MetricSummary, ...]:
+        """The metrics of which something was asked and nothing judged."""
+        return tuple(metric for metric in self.metrics if metric.lost)
 
     def __str__(self) -> str:
         return (

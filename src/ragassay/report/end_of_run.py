@@ -9,6 +9,7 @@ from ragassay.core import (
     EnvironmentFailure,
     GateFailed,
     Incomplete,
+    MetricSummary,
     RagAssayError,
     RunState,
     Summary,
@@ -29,7 +30,7 @@ class EndOfRun:
 
 def conclude(summary: Summary, gates: GateResult, *, resume: str, store: str) -> EndOfRun:
     """How a run ended. The first of these decides: it was stopped, nothing was judged, nothing was
-    measured, the gates.
+    measured, a gate failed, a metric was lost, the gates.
 
     resume: the command that goes on with the run; store: " --store LOCATION" for commands.
     """
@@ -55,7 +56,25 @@ def conclude(summary: Summary, gates: GateResult, *, resume: str, store: str) ->
             f" for them again: {resume} --retry-failed"
         )
     messages += _gate_errors(summary, gates, resume, store)
-    return EndOfRun(gates.exit_code, tuple(messages))
+    exit_code = gates.exit_code
+    if summary.lost_metrics:
+        lost = _metrics_lost(summary, resume)
+        messages.append(lost)
+        exit_code = exit_code or lost.exit_code
+    return EndOfRun(exit_code, tuple(messages))
+
+
+def _metrics_lost(summary: Summary, resume: str) -> Incomplete:
+    lost = summary.lost_metrics
+    reasons = [f"{m.metric}: none of {m.asked:,} ({_loss_of(m, summary)})" for m in lost]
+    metrics = "A metric was" if len(lost) == 1 else f"{len(lost)} metrics were"
+    return Incomplete(
+        "E0603",
+        f"{metrics} lost: no verdict was given.",
+        where=f"run {summary.manifest.run_id}",
+        why="; ".join(reasons),
+        fix=f"{resume} --retry-failed, or judge with another model",
+    )
 
 
 def _stopped(summary: Summary, resume: str) -> EndOfRun:
@@ -148,7 +167,25 @@ def _first_loss(summary: Summary) -> str:
     for metric in summary.metrics:
         if metric.judged < metric.asked and metric.reasons:
             return max(metric.reasons, key=metric.reasons.__getitem__)[:200]
-    for line in summary.notes:  # why scores are missing, the most frequent reason first
-        if " has no value in " in line and "applies: " in line:
-            return line.partition("applies: ")[2][:200]
+    for line in summary.notes:
+        reason = _reason_in(line)
+        if reason:
+            return reason
     return "see the rows' statuses"
+
+
+def _loss_of(metric: MetricSummary, summary: Summary) -> str:
+    """Why most verdicts of this metric are missing."""
+    for line in summary.notes:
+        if line.startswith(f"{metric.metric} has no value in "):
+            return _reason_in(line)
+    return "see the rows' statuses"
+
+
+def _reason_in(note: str) -> str:
+    """Why scores are missing, the most frequent reason first; "" where a note is of something
+    else.
+    """
+    if " has no value in " not in note:
+        return ""
+    return note.partition("applies: ")[2][:200]

@@ -23,6 +23,7 @@ from ragassay.core import (
     Summary,
     Verdict,
     WorstRow,
+    shorten,
 )
 from ragassay.diagnosis import cause_named
 from ragassay.report.proof import proof, worst_score
@@ -379,7 +380,12 @@ class _Metric:
             pass_mark=self.pass_mark,
             probability=probability,
             unit=self.unit,
+            lost=self._lost,
         )
+
+    @property
+    def _lost(self) -> bool:
+        return self.asked > 0 and not self.judged and not self.values.result().n
 
     def notes(self) -> list[str]:
         """One line where scores are missing although the metric applies."""
@@ -390,7 +396,13 @@ class _Metric:
             reasons.append("...")
         rows = count(self.missing.total(), "row")
         why = "; ".join(reasons)
-        return [f"{self.metric} has no value in {rows} where it applies: {why}"]
+        notes = [f"{self.metric} has no value in {rows} where it applies: {why}"]
+        if self._lost:
+            notes.append(
+                f"{self.metric} is lost, for none of its {count(self.asked, 'verdict')} was given:"
+                f" {shorten(reasons[0], 80)}. Ask again: ragassay resume --retry-failed"
+            )
+        return notes
 
 
 class _ComparedSlice(NamedTuple):
