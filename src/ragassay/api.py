@@ -14,6 +14,7 @@ caller's loop.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -350,6 +351,7 @@ async def _evaluate(
     check_keep(keep)
     plan = make_plan(rows, options, metrics, app=app, in_callers_loop=in_callers_loop)
     report_notes(plan, tell)
+    await _not_stopped(tell)
     if plan.options.engine == "ray":
         from ragassay.distributed.ray_cluster import load
 
@@ -364,6 +366,18 @@ async def _evaluate(
         return await session.run()
     except BaseException:
         opened.close()
+        raise
+
+
+async def _not_stopped(tell: Tell | None) -> None:
+    """Raise what a Ctrl-C during the planning has left for the next pause, before there is a run
+    that would have to be resumed.
+    """
+    try:
+        await asyncio.sleep(0)
+    except asyncio.CancelledError:
+        if tell is not None:
+            tell("Stopped before the run began: nothing was asked, and there is nothing to resume.")
         raise
 
 

@@ -6,6 +6,7 @@ whatever ends the run. Nothing is removed before what replaces it is stored.
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
@@ -116,6 +117,7 @@ class Session:
             state = RunState.INTERRUPTED if starved is None else RunState.FAILED
             self._save_failure(state, type(error).__name__)
             if starved is None:
+                self._tell_how_to_go_on(error)
                 raise
             self._add_smaller_resume_command(starved)
             raise starved from error
@@ -286,6 +288,13 @@ class Session:
             )
         if self._watch is not None:
             self._watch(driver.progress)
+
+    def _tell_how_to_go_on(self, error: BaseException) -> None:
+        """Before the rows are driven, or after, a Ctrl-C is nobody's to handle but Python's."""
+        if self._tell is not None and isinstance(
+            error, (asyncio.CancelledError, KeyboardInterrupt)
+        ):
+            self._tell(f"Stopped. To go on: {self._resume_command}")
 
     def _add_resume_command(self, error: RagAssayError) -> None:
         advice = f"go on with: {self._resume_command}"
