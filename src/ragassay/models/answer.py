@@ -1,0 +1,136 @@
+"""What a server's reply says, read from whatever form it has: texts, reason of its end, tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+STOP, CUT, REFUSAL, FILTER = "stop", "length", "refusal", "content_filter"
+
+FINISH: Mapping[str, str] = {
+    "": STOP,
+    "end_turn": STOP,
+    "stop_sequence": STOP,
+    "complete": STOP,
+    "completed": STOP,
+    "eos": STOP,
+    "eos_token": STOP,
+    "tool_calls": STOP,
+    "tool_call": STOP,
+    "tool_use": STOP,
+    "function_call": STOP,
+    # Protocol buffers that were printed as numbers: Google's 1 is STOP.
+    "1": STOP,
+    "max_tokens": CUT,
+    "max_output_tokens": CUT,
+    "model_length": CUT,
+    "model_context_window_exceeded": CUT,
+    "incomplete": CUT,
+    "safety": FILTER,
+    "sensitive": FILTER,
+    "recitation": FILTER,
+    "blocklist": FILTER,
+    "prohibited_content": FILTER,
+    "spii": FILTER,
+    "model_armor": FILTER,
+    "guardrail_intervened": FILTER,
+    "content_filtered": FILTER,
+    "error_toxic": FILTER,
+}
+"""The reasons for which a reply ends, in the words of the servers -> in ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as they are billed. input: with the cached ones. output: with the thinking ones.
+
+    cost: US dollars, where the provider names them itself.
+    """
+
+    input: int
+    output: int
+    cached: int = 0
+    thinking: int = 0
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reply. text: what the model answers; thinking: what it wrote before, where the server keeps
+    that apart; tool: the arguments of a tool call, as JSON. finish: see `FINISH`; as the server
+    says where the table has no such word. usage: None where the server says nothing of it.
+    """
+
+    text: str = ""
+    thinking: str = ""
+    tool: str = ""
+    refusal: str = ""
+    finish: str = STOP
+    model: str = ""
+    usage: Usage | None = None
+
+
+def finish_of(reason: object) -> str:
+    """The reason of a reply's end in our words; one that we have no word for stays as it is."""
+    word = str(reason).lower() if isinstance(reason, (str, int)) else ""
+    return FINISH.get(word, word)
+
+
+def is_count(value: object) -> TypeGuard[int]:
+    """Whether this is a number of tokens."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
+
+
+def count(value: object) -> int:
+    """A number of tokens; 0 for what is none."""
+    return value if is_count(value) else 0
+
+
+def dollars(value: object) -> float | None:
+    """An amount of US dollars; None for what is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e9:
+        return None
+    return float(value)
+
+
+def texts_of(parts: object, *kinds: str) -> str:
+    """The texts of content parts of these types, one after the other. A part without a type is a
+    text.
+    """
+    if isinstance(parts, str):
+        return parts if "text" in kinds else ""
+    texts: list[str] = []
+    for part in parts if isinstance(parts, list) else []:
+        if isinstance(part, Mapping) and part.get("type", "text") in kinds:
+            texts.append(_text_of(part))
+    return "".join(texts)
+
+
+def _text_of(part: Mapping[str, Any]) -> str:
+    for name in ("text", "thinking", "reasoning"):
+        value = part.get(name)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list):  # Mistral nests the texts of a thought
+            return texts_of(value, "text")
+    return ""
+
+
+def first_of(values: Iterable[object]) -> str:
+    """The first of them that is a text with something in it."""
+    for value in values:
+        if isinstance(value, str) and value.strip():
+            return value
+    return ""
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """The value, if it is an object; an empty one else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def first_mapping(value: object) -> Mapping[str, Any]:
+    """The first of a list's objects; an empty one where there is none."""
+    entries = value if isinstance(value, list) else []
+    return next((entry for entry in entries if isinstance(entry, Mapping)), {})

@@ -1,0 +1,64 @@
+"""Room to think: how many tokens a model gets beside those of its answer.
+
+A model that thinks first spends tokens that no answer holds. How many is not known before it was
+asked, so that the room is learnt: from what it is told to have used, and from replies that were cut
+off before the answer began.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ragassay.models.answer import CUT, Answer
+
+ROOMS = (8_192, 32_768, 65_536)
+"""Tokens of room, each given after the one before was not enough."""
+
+FIRST_ROOM = ROOMS[0]
+"""For a model that thinks by its name."""
+
+_THINKS = re.compile(
+    r"(?:^|[/:._-])(?:o[1-9](?:$|[-:.])|gpt-5|gpt-oss|r1(?:$|[-:.])|qwq|qwen-?3|magistral|k2-think"
+    r"|deepseek-(?:r|v[4-9])|grok-(?:3-mini|4)|gemini-(?:2\.5|[3-9])|glm-(?:4\.[5-9]|5)|sonar-re)"
+    r"|reason|think",
+    re.I,
+)
+_MARKED = re.compile(r"\s*(?:<think|<reason|\[THINK\]|<\|channel\|>analysis)", re.I)
+_END = re.compile(r"</think|</reason|\[/THINK\]|<\|channel\|>final", re.I)
+_STEP = 1_024
+_CHARS_A_TOKEN = 3.0  # rather too many tokens than too few
+
+
+def thinks(model: str) -> bool:
+    """Whether a model's name says that it thinks before it answers."""
+    return _THINKS.search(model) is not None
+
+
+def was_cut_thinking(answer: Answer) -> bool:
+    """Whether a reply was cut off before its answer began."""
+    if answer.finish != CUT:
+        return False
+    if _MARKED.match(answer.text):
+        return _END.search(answer.text) is None
+    return not answer.text.strip() and not answer.tool
+
+
+def tokens_thought(answer: Answer) -> int:
+    """The tokens that a model thought, as the server says, else as its thoughts are long."""
+    if answer.usage is not None and answer.usage.thinking:
+        return answer.usage.thinking
+    end = _END.search(answer.text)
+    marked = end.start() if end is not None else 0
+    return int(max(len(answer.thinking), marked) / _CHARS_A_TOKEN)
+
+
+def room_after(answer: Answer, room: int) -> int:
+    """The room for the next reply."""
+    if was_cut_thinking(answer):
+        return next((larger for larger in ROOMS if larger > room), room)
+    # Twice what was needed: the next row may need more, and room that is not used costs nothing.
+    thought = tokens_thought(answer)
+    if not thought:
+        return room
+    needed = -(-2 * thought // _STEP) * _STEP
+    return min(max(room, needed), ROOMS[-1])
