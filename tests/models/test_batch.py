@@ -35,11 +35,8 @@ def ask(server, work):
     """What comes of `work(model)` with a model that was begun."""
 
     async def main():
-        model = batches.open_batch_model(
-            "mock", base_url=server.url, api_key_env=None, rate=None, concurrency=4
-        )
+        model = batches.BatchModel("mock", base_url=server.url, concurrency=4)
         try:
-            assert isinstance(model, batches.BatchModel)
             await model.begin("run", Book())
             return await work(model)
         finally:

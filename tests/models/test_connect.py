@@ -8,8 +8,8 @@ import pytest
 
 from ragassay.core import SetupError
 from ragassay.models import Rate, connect
+from ragassay.models.chat_model import ChatModel
 from ragassay.models.connect import schemes
-from ragassay.models.openai import OpenAIModel
 
 
 def refused(uri: str, **options: object) -> SetupError:
@@ -20,7 +20,7 @@ def refused(uri: str, **options: object) -> SetupError:
 
 def test_openai_with_a_model_is_a_client_of_that_model() -> None:
     model = connect("openai: llama3.2:3b", base_url="http://localhost:11434/v1", concurrency=8)
-    assert isinstance(model, OpenAIModel)
+    assert isinstance(model, ChatModel)
     assert (model.uri, model.hosts, model.concurrency) == (
         "openai:llama3.2:3b",
         ("localhost:11434",),

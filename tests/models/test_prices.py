@@ -7,8 +7,10 @@ import sys
 import pytest
 
 from ragassay.models import Rate, connect, price
-from ragassay.models.openai import HOSTED
 from ragassay.models.prices import _from_table
+from ragassay.models.providers.openai import PROVIDER
+
+HOSTED = PROVIDER.base_url
 
 
 def test_the_users_rate_wins_and_is_per_million_tokens() -> None:

@@ -38,18 +38,18 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, resource.RLIM_INFINITY))
 
 SENDING = """
 import os
-from ragassay.models.openai import OpenAIModel
+from ragassay.models.http_client import HttpClient
 from ragassay.core import errors
 _book = os.open({book!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 _fd = os.memfd_create("book")
-_send, _init = OpenAIModel._send, errors.EnvironmentFailure.__init__
+_send, _init = HttpClient.send, errors.EnvironmentFailure.__init__
 async def _noted(self, method, url, body, *rest):
     os.write(_fd, b"s")
     return await _send(self, method, url, body, *rest)
 def _failed(self, code, *a, **k):
     os.write(_fd, b"F")
     _init(self, code, *a, **k)
-OpenAIModel._send, errors.EnvironmentFailure.__init__ = _noted, _failed
+HttpClient.send, errors.EnvironmentFailure.__init__ = _noted, _failed
 import ragassay.cli as _cli
 _main = _cli.main
 def main():

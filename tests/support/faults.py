@@ -124,7 +124,7 @@ LOADED = (
     "ragassay.judges",
     "ragassay.report",
     "ragassay.models.offline",
-    "ragassay.models.openai",
+    "ragassay.models.chat_model",
     "ragassay.diagnosis",
     "ragassay.datasets",
     "ragassay.store.store",

@@ -34,16 +34,16 @@ from support.invariants import (
 ARRIVALS = """
 import os, orjson
 from hashlib import blake2b
-from ragassay.models.openai import OpenAIModel
+from ragassay.models.http_client import HttpClient
 _book = os.open({book!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-_send = OpenAIModel._send
+_send = HttpClient.send
 async def _noted(self, method, url, body, *rest):
     answer = await _send(self, method, url, body, *rest)
     if body is not None and answer[0] == 200:
         prompt = blake2b(orjson.dumps(orjson.loads(body)["messages"]), digest_size=12).hexdigest()
         os.write(_book, (prompt + "\\n").encode())
     return answer
-OpenAIModel._send = _noted
+HttpClient.send = _noted
 """
 """Writes down, in the victim, each prompt whose answer it has read to its last byte: the moment
 that a reply has arrived, seen below the product's own log.

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from ragassay.core import CallError, ChatCall, ChatReply, Message
-from ragassay.models.openai import OpenAIModel
+from ragassay.models.chat_model import ChatModel
 from ragassay.testing import LLMServer, ServerProcess, answer_by_words, embedded_schema, overlap
 
 SCHEMA = {
@@ -34,7 +34,7 @@ def ask(url: str, *texts: str) -> list[str]:
     """The replies to these prompts, one after another; a failure is its kind."""
 
     async def main() -> list[str]:
-        model, said = OpenAIModel("mock", base_url=url), []
+        model, said = ChatModel("mock", base_url=url), []
         for text in texts:
             try:
                 reply = await model.call(ChatCall((Message("user", text),), schema=SCHEMA))

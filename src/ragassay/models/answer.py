@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-STOP, CUT, REFUSAL, FILTER = "stop", "length", "refusal", "content_filter"
+STOP, CUT, REFUSAL, FILTER, TOOL = "stop", "length", "refusal", "content_filter", "tool_calls"
 
 FINISH: Mapping[str, str] = {
     "": STOP,
@@ -16,12 +16,9 @@ FINISH: Mapping[str, str] = {
     "completed": STOP,
     "eos": STOP,
     "eos_token": STOP,
-    "tool_calls": STOP,
-    "tool_call": STOP,
-    "tool_use": STOP,
-    "function_call": STOP,
-    # Protocol buffers that were printed as numbers: Google's 1 is STOP.
-    "1": STOP,
+    "tool_call": TOOL,
+    "tool_use": TOOL,
+    "function_call": TOOL,
     "max_tokens": CUT,
     "max_output_tokens": CUT,
     "model_length": CUT,
@@ -73,7 +70,7 @@ class Answer:
 
 def finish_of(reason: object) -> str:
     """The reason of a reply's end in our words; one that we have no word for stays as it is."""
-    word = str(reason).lower() if isinstance(reason, (str, int)) else ""
+    word = reason.lower() if isinstance(reason, str) else ""
     return FINISH.get(word, word)
 
 

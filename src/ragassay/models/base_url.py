@@ -9,7 +9,8 @@ from ragassay.core import SetupError, shorten
 
 def checked_url(text: str) -> str:
     """`text` without a slash at its end. Raises SetupError E0101 unless it is a plain http or https
-    address.
+    address; of a query it may have the version of the API only, since what else stands there is
+    mostly a key.
     """
     fault = "it is not an address of a server"
     try:
@@ -18,8 +19,10 @@ def checked_url(text: str) -> str:
             fault = "it must begin with http:// or https://"
         elif url.user is not None or url.password is not None:
             fault = "it holds a user name or password; keys belong into an environment variable"
-        elif url.query_string or url.fragment:
-            fault = "it must end with the path, without ? or #"
+        elif url.fragment or set(url.query) - {"api-version"}:
+            fault = "it must end with the path, without ? or # (an api-version may follow)"
+        elif url.host and url.query_string:
+            return str(url)
         elif url.host:
             return str(url).rstrip("/")
         shown = str(url.with_user(None).with_query(None)) if url.host else shorten(text)

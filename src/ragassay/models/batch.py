@@ -28,9 +28,7 @@ from ragassay.models.batch_api import (
     BatchApi,
     label_of,
 )
-from ragassay.models.dialect import Dialect
-from ragassay.models.openai import OpenAIModel, open_model
-from ragassay.models.prices import Rate
+from ragassay.models.capabilities import Capabilities
 
 PRICE_SHARE = 0.5
 """Share of the usual price that providers charge for a call in a batch."""
@@ -168,7 +166,7 @@ class _PollFailures:
 class BatchModel(BatchApi):
     """A chat model whose calls go through batches. `begin` it before the first call.
 
-    A call may wait a day: it is not the runner's to time it out. Arguments as for `OpenAIModel`.
+    A call may wait a day: it is not the runner's to time it out. Arguments as for `ChatModel`.
     """
 
     def __init__(self, name: str, **rest: Any) -> None:
@@ -284,13 +282,13 @@ class BatchModel(BatchApi):
             await self._save(replace(intent, state="dropped", calls=()))
 
     async def call(self, call: Call) -> Reply:
-        """The answer, when its batch is back. Raises CallError as `OpenAIModel`."""
+        """The answer, when its batch is back. Raises CallError as `ChatModel`."""
         if not isinstance(call, ChatCall):
             raise CallError("bad_request", f"{self.uri} answers chat calls only", fatal=True)
         self._last_change = time.monotonic()
         # Of the full request, whatever the server turns out to refuse: a later process, which has
         # not learnt that yet, must find the same key.
-        key = hashlib.sha256(self._body(call, Dialect())).hexdigest()[:32]
+        key = hashlib.sha256(self._body(call, Capabilities(), call.max_tokens)).hexdigest()[:32]
         while earlier := self._earlier.get(key):
             submitted = earlier[0]
             answer = (await self._answers_of(submitted)).get(key)
@@ -356,7 +354,7 @@ class BatchModel(BatchApi):
 
     def _join(self, key: str, call: ChatCall) -> _PendingBatch:
         now = time.monotonic()
-        body = self._body(call, self._dialect)
+        body = self._body(call, self._known, self.output_limit(call))
         line = b'{"custom_id":"%b","method":"POST","url":"/v1/chat/completions","body":%b}\n' % (
             key.encode(),
             body,
@@ -657,20 +655,6 @@ class BatchModel(BatchApi):
             return replace(answer, spend=NO_BILL)
         submitted.billed.add(key)
         return answer
-
-
-def open_batch_model(
-    name: str, *, base_url: str | None, api_key_env: str | None, rate: Rate | None, concurrency: int
-) -> OpenAIModel:
-    """The model `name` through batches; arguments and errors as of `openai.open_model`."""
-    return open_model(
-        name,
-        base_url=base_url,
-        api_key_env=api_key_env,
-        rate=rate,
-        concurrency=concurrency,
-        kind=BatchModel,
-    )
 
 
 def _halves(

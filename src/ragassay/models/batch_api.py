@@ -14,12 +14,14 @@ from typing import Any, TypeVar
 
 import aiohttp
 import orjson
-from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
 from ragassay.core import CallError, ChatCall, ChatReply, Message, Spend
-from ragassay.models.dialect import Dialect, without_refused
-from ragassay.models.openai import OpenAIModel
+from ragassay.models.capabilities import Capabilities
+from ragassay.models.chat_model import ChatModel
+from ragassay.models.failures import FILTERED
+from ragassay.models.http_client import FAILURES
+from ragassay.models.refusals import Refusal, without_refused
 from ragassay.models.server_reply import MAX_BODY, MAX_ERROR, parse_json, read_body
 
 T = TypeVar("T")
@@ -50,8 +52,8 @@ Answers = dict[str, ChatReply | CallError]
 """By the content hash of the request."""
 
 
-class BatchApi(OpenAIModel):
-    """A chat model whose server has a batch API as well. Arguments as for `OpenAIModel`."""
+class BatchApi(ChatModel):
+    """A chat model whose server has a batch API as well. Arguments as for `ChatModel`."""
 
     def __init__(self, name: str, **rest: Any) -> None:
         super().__init__(name, **rest)
@@ -133,9 +135,7 @@ class BatchApi(OpenAIModel):
         failure: CallError | None = None
         try:
             url = self._files / file / "content"
-            async with self._session().get(
-                url, allow_redirects=False, timeout=FILE_TIMEOUT
-            ) as response:
+            async with self._client.open("GET", url, timeout=FILE_TIMEOUT) as response:
                 if response.status != 200:
                     text = self._error_text(await read_body(response, MAX_ERROR))
                     raise self._failure(response.status, response.headers, text)
@@ -151,8 +151,8 @@ class BatchApi(OpenAIModel):
                 self._add_line(rest, asked_keys, answers)
         except CallError as error:
             failure = error
-        except (aiohttp.ClientError, HttpProcessingError, OSError) as error:
-            failure = self._broken(error)
+        except FAILURES as error:
+            failure = self._client.broken(error)
         if failure is not None:
             raise failure
 
@@ -183,19 +183,27 @@ class BatchApi(OpenAIModel):
             self._accepted |= {"batch"}
             return reply
         text = self._error_text(body)
-        if status in (400, 422) and "content_filter" in text:
+        if status in (400, 422) and FILTERED.search(text):
             return ChatReply("", "content_filter", self.name, Spend(1))
         # A server that has accepted a full request does not refuse its fields now: the words come
         # from a row that the error repeats.
-        if not self._accepted:
-            changed = without_refused(self._dialect, FULL_CALL, status, text)
-            if changed is not None:
-                self._dialect = changed
+        if not self._accepted and self._learn_from_line(status, text):
             # Retried: the next body leaves out what this one was refused for.
-            is_refused_field = without_refused(Dialect(), FULL_CALL, status, text) is not None
-            if self._dialect != Dialect() and is_refused_field:
-                return CallError("server", text, retryable=True, status=status)
+            return CallError("server", text, retryable=True, status=status)
         return self._failure(status, {}, text)
+
+    def _learn_from_line(self, status: int, text: str) -> bool:
+        """Whether the error of one line is about a field of the request, which is then left out of
+        the next ones.
+        """
+        formats = self.provider.dialect.formats
+        limit = FULL_CALL.max_tokens
+        refusal = Refusal(FULL_CALL, self._known, limit, formats, status, text)
+        changed = without_refused(refusal)
+        if changed is not None:
+            self._known = changed
+        first = Refusal(FULL_CALL, Capabilities(), limit, formats, status, text)
+        return self._known != Capabilities() and without_refused(first) is not None
 
     def _line_without_response(self, error: object) -> CallError:
         """The error of a call that the provider has not answered."""
@@ -254,8 +262,8 @@ class BatchApi(OpenAIModel):
             headers["Content-Type"] = data.headers["Content-Type"]  # the session's own is JSON
         failure: CallError | None = None
         try:
-            async with self._session().request(
-                method, url, data=data, headers=headers, allow_redirects=False, timeout=FILE_TIMEOUT
+            async with self._client.open(
+                method, url, data=data, headers=headers, timeout=FILE_TIMEOUT
             ) as response:
                 self._reached = True
                 status = response.status
@@ -271,8 +279,8 @@ class BatchApi(OpenAIModel):
             return answer
         except CallError as error:
             failure = error
-        except (aiohttp.ClientError, HttpProcessingError, OSError) as error:
-            failure = self._broken(error)
+        except FAILURES as error:
+            failure = self._client.broken(error)
         raise failure
 
 

@@ -25,11 +25,12 @@ LIMITS = ("max_tokens", "max_completion_tokens", "")
 class Capabilities:
     """What is known of a model and its server.
 
-    format: one of FORMATS. limit: one of LIMITS; refused_limits: those that it is not. temperature, seed, system, effort: whether these
-    are accepted (a system message; a reasoning effort). stream: replies come as a stream only;
-    stream_usage: it can be asked for its tokens. thinking_off: thinking has to be switched off in
-    so many words. most_tokens: the longest reply that may be asked for. context: tokens of prompt
-    and reply together. room: tokens of thinking that a reply is given beside its answer.
+    format: one of FORMATS. limit: one of LIMITS; refused_limits: those that it is not. temperature,
+    seed, system, effort: whether these are accepted (a system message; a reasoning effort). stream:
+    replies come as a stream only; stream_usage: it can be asked for its tokens. thinking_off:
+    thinking has to be switched off in so many words. most_tokens: the longest reply that may be
+    asked for. context: tokens of prompt and reply together. room: tokens of thinking that a reply
+    is given beside its answer.
     """
 
     format: str = "schema"

@@ -8,6 +8,7 @@ again without it. How much room a model needs to think is learnt from its replie
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,7 +28,7 @@ from ragassay.core import (
     nearest,
     shorten,
 )
-from ragassay.models.answer import CUT, FILTER, REFUSAL, STOP, Answer
+from ragassay.models.answer import CUT, FILTER, REFUSAL, Answer
 from ragassay.models.base_url import checked_url, host_of
 from ragassay.models.capabilities import Capabilities
 from ragassay.models.dialects.base import Prepared
@@ -38,13 +39,14 @@ from ragassay.models.failures import (
     error_text,
     failure,
     is_unknown_model,
+    text_of,
 )
 from ragassay.models.http_client import HttpClient, HttpReply, proxy_failure
 from ragassay.models.prices import Rate, price
 from ragassay.models.provider import Provider
 from ragassay.models.providers.openai import PROVIDER as OPENAI
 from ragassay.models.redaction import redact
-from ragassay.models.refusals import LEAST_TOKENS, Refusal, simpler_format, without_refused
+from ragassay.models.refusals import Refusal, simpler_format, without_refused
 from ragassay.models.server_reply import parse_json
 from ragassay.models.settings import ModelSettings
 from ragassay.models.streams import from_stream
@@ -91,7 +93,7 @@ class ChatModel:
         self.name = name
         self.provider = provider
         self.settings = settings or ModelSettings()
-        self.base_url = checked_url(base_url or provider.base_url or "")
+        self.base_url = checked_url((provider.base_url or "") if base_url is None else base_url)
         self.replies_without_usage = 0
         self._base = URL(self.base_url)
         self._host = host_of(self._base)
@@ -104,6 +106,7 @@ class ChatModel:
         self._first = provider.known_of(name)
         self._known = self._first
         self._accepted: frozenset[str] = frozenset()
+        self._crashes = 0
         self._known_models: tuple[str, ...] | None = None
         self._client = HttpClient(
             self._base,
@@ -260,8 +263,7 @@ class ChatModel:
             return self._dumped(asked)
         except TypeError:
             # Half of a surrogate pair has no UTF-8; the model is shown U+FFFD in its place.
-            messages = tuple(replace(m, content=_valid(m.content)) for m in call.messages)
-            return self._dumped(replace(asked, call=replace(call, messages=messages)))
+            return self._dumped(replace(asked, call=_valid_call(call)))
 
     def _dumped(self, asked: Prepared) -> bytes:
         body = self.provider.dialect.body(asked)
@@ -321,7 +323,9 @@ class ChatModel:
             return None
         if known.format == "text" or self.has_answered:
             return None
-        return self._simpler(known)
+        # Any server fails now and then; one that fails twice at a schema may do so for it.
+        self._crashes += 1
+        return self._simpler(known) if self._crashes > 1 else None
 
     def _learn(
         self,
@@ -381,7 +385,7 @@ class ChatModel:
     ) -> ChatReply:
         """A reply for a filter's error; raises CallError for any other."""
         error = data.get("error") or _choice_error(data)
-        text = self._error_text(orjson.dumps(error, default=_plain)) if error else ""
+        text = self._clean(text_of(error)) if error else ""
         if error and FILTERED.search(text):
             return ChatReply("", FILTER, self.name, spend)
         if error:  # gateways wrap the failure of the model behind them in a 200
@@ -404,7 +408,15 @@ class ChatModel:
         cost = usage.cost if self._rate is None else None
         if cost is None:
             cost = self._price(usage.input, usage.output, usage.cached)
-        return Spend(spend.calls, usage.input, usage.output, usage.cached, cost, spend.seconds)
+        return Spend(
+            spend.calls,
+            usage.input,
+            usage.output,
+            usage.cached,
+            cost,
+            spend.seconds,
+            usage.thinking,
+        )
 
     def _price(self, input_tokens: int, output_tokens: int, cached: int) -> float | None:
         return price(
@@ -432,9 +444,7 @@ class ChatModel:
             )
         variable = self.provider.keys[0] if self.provider.keys else ""
         hint = f" (no key was sent; is {variable} set?)" if variable and not self._key else ""
-        return failure(
-            status, headers, text, what, has_answered=self.has_answered, key_hint=hint
-        )
+        return failure(status, headers, text, what, has_answered=self.has_answered, key_hint=hint)
 
     def _bad_reply(self, what: str) -> CallError:
         what = self._clean(f"{self._host}: {what}")
@@ -521,8 +531,13 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 
+def _valid_call(call: ChatCall) -> ChatCall:
+    messages = tuple(replace(m, content=_valid(m.content)) for m in call.messages)
+    schema = call.schema
+    if schema is not None:
+        schema = json.loads(_valid(json.dumps(schema, ensure_ascii=False, default=_plain)))
+    return replace(call, messages=messages, schema=schema)
+
+
 def _valid(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-__all__ = ["LEAST_TOKENS", "STOP", "ChatModel"]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from types import ModuleType
 
 from ragassay.core import SetupError, nearest, shorten
 from ragassay.models import providers
 from ragassay.models.base import Model
+from ragassay.models.base_url import checked_url
 from ragassay.models.prices import Rate
+from ragassay.models.provider import Provider
+from ragassay.models.settings import ModelSettings
 
-OFFLINE = "offline"
+OFFLINE, LOCAL = "offline", "local"
 
 
 def connect(
@@ -24,14 +27,16 @@ def connect(
     concurrency: int = 32,
     no_network: bool = False,
     batch: bool = False,
+    settings: ModelSettings | None = None,
 ) -> Model:
     """The model behind `uri`. Opens no connection and sends nothing.
 
     base_url: the server's address ("http://127.0.0.1:8000/v1"). api_key_env: the name of the
     environment variable that holds the key. price: US dollars per million input and output tokens,
-    "IN,OUT" or a Rate. concurrency: connections. batch: through the provider's batch API. Raises
-    SetupError E0401 (no such URI), E0407 (`no_network`), E0101 (a value that cannot be), E0402 (no
-    key), E0104 (`batch` for a judge that has no batch API).
+    "IN,OUT" or a Rate. concurrency: connections. batch: through the provider's batch API. settings:
+    what else is sent with each call, and by which way. Raises SetupError E0401 (no such URI), E0407
+    (`no_network`), E0101 (a value that cannot be), E0402 (no key), E0104 (`batch` for a judge that
+    has no batch API), E0413 (a package that the provider needs is not installed).
     """
     scheme, _, name = uri.strip().partition(":")
     scheme, name = scheme.lower(), name.strip()
@@ -43,10 +48,11 @@ def connect(
         return offline
     if scheme not in schemes() or not name:
         raise _unknown(uri, scheme, name)
-    provider = _provider(scheme)
     # A model that runs here sends nothing; it is only looked for without the network.
-    if hasattr(provider, "open_local_model"):
-        local: Model = provider.open_local_model(name, no_network=no_network)
+    if scheme == LOCAL:
+        local: Model = import_module("ragassay.models.local").LocalModel(
+            name, no_network=no_network
+        )
         return local
     # Here and not in the providers: one added later cannot forget it.
     if no_network:
@@ -64,35 +70,133 @@ def connect(
             why=str(concurrency),
         )
     rate = Rate.parse(price) if isinstance(price, str) else price
-    open_model = provider.open_batch_model if batch else provider.open_model
-    opened: Model = open_model(
-        name, base_url=base_url, api_key_env=api_key_env, rate=rate, concurrency=concurrency
+    return _open(
+        provider_of(scheme),
+        name,
+        base_url=base_url,
+        api_key_env=api_key_env,
+        rate=rate,
+        concurrency=concurrency,
+        batch=batch,
+        settings=settings or ModelSettings(),
     )
-    return opened
+
+
+def _open(
+    provider: Provider,
+    name: str,
+    *,
+    base_url: str | None,
+    api_key_env: str | None,
+    rate: Rate | None,
+    concurrency: int,
+    batch: bool,
+    settings: ModelSettings,
+) -> Model:
+    from ragassay.models.adapting import adapted
+
+    provider = adapted(provider, base_url)
+    url = checked_url(_address(provider, name, base_url))
+    provider, key = _key(provider, name, url, api_key_env)
+    details = {
+        "base_url": url,
+        "key": key,
+        "provider": provider,
+        "rate": rate,
+        "concurrency": concurrency,
+        "settings": settings,
+    }
+    if batch:
+        from ragassay.models.batch import BatchModel
+
+        return BatchModel(name, **details)
+    from ragassay.models.chat_model import ChatModel
+
+    return ChatModel(name, **details)  # type: ignore[arg-type]
+
+
+def _address(provider: Provider, name: str, base_url: str | None) -> str:
+    """The base URL: the user's own, that of the environment, or the provider's."""
+    if provider.address is not None:
+        return provider.address(name, base_url)
+    if base_url is not None:
+        return base_url
+    named = (os.environ.get(variable, "").strip() for variable in provider.address_env)
+    return next((url for url in named if url), provider.base_url or "")
+
+
+def _key(
+    provider: Provider, name: str, url: str, api_key_env: str | None
+) -> tuple[Provider, str | None]:
+    """The provider, which a token in place of a key changes, and the key from the environment.
+
+    It must be set where a variable was named, or where the provider's own service is used; other
+    servers may need none. Raises SetupError E0402 (no key) or E0101 (no key at all by its form).
+    """
+    from dataclasses import replace
+
+    variables = (api_key_env,) if api_key_env else provider.keys
+    variable = next((v for v in variables if os.environ.get(v, "").strip()), variables[0])
+    key = os.environ.get(variable, "").strip()
+    token = os.environ.get(provider.token_env, "").strip() if provider.token_env else ""
+    if not key and token and not api_key_env:
+        provider, variable, key = replace(provider, auth="bearer"), provider.token_env, token
+    is_own_service = provider.base_url is None or url == provider.base_url
+    if not key and (api_key_env or (provider.key_needed and is_own_service)):
+        raise SetupError(
+            "E0402",
+            f"The judge {provider.scheme}:{name} needs an API key, and {variable} is not set.",
+            where=variable,
+            fix=(
+                f"export {variable}=..., or give --base-url for a server of your own, or use"
+                " --judge offline"
+            ),
+        )
+    if not key and provider.auth == "aws":
+        from ragassay.models.aws import credentials
+
+        credentials()
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise SetupError(
+            "E0101",
+            f"The value of {variable} holds characters that no API key has.",
+            where=variable,
+            fix="copy the key again, without quotes, spaces or line breaks",
+        )
+    return provider, key or None
 
 
 @cache
 def schemes() -> tuple[str, ...]:
-    """The schemes of hosted models, sorted: the modules of `models.providers`."""
-    return tuple(sorted(module.name for module in iter_modules(providers.__path__)))
+    """The schemes of URIs that name a model, sorted: the modules of `models.providers`, and that of
+    models that run here.
+    """
+    hosted = [module.name for module in iter_modules(providers.__path__)]
+    return tuple(sorted([*hosted, LOCAL]))
 
 
-def _provider(scheme: str) -> ModuleType:
-    return import_module(f"{providers.__name__}.{scheme}")
+def all_providers() -> list[Provider]:
+    """All providers whose models are behind servers."""
+    return [provider_of(scheme) for scheme in schemes() if scheme != LOCAL]
 
 
-def _has_batches(scheme: str) -> bool:
-    return hasattr(_provider(scheme), "open_batch_model")
+@cache
+def provider_of(scheme: str) -> Provider:
+    """The provider whose models have URIs of this scheme."""
+    provider: Provider = import_module(f"{providers.__name__}.{scheme}").PROVIDER
+    return provider
 
 
 def _check_batches(uri: str, scheme: str) -> None:
     """Raise SetupError E0104 for a judge whose provider has no batch API."""
-    if scheme != OFFLINE and (scheme not in schemes() or _has_batches(scheme)):
+    with_batches = [f"{p.scheme}:MODEL" for p in all_providers() if p.batch]
+    if scheme not in (OFFLINE, LOCAL) and (
+        scheme not in schemes() or f"{scheme}:MODEL" in with_batches
+    ):
         return
-    with_batches = [f"{other}:MODEL" for other in schemes() if _has_batches(other)]
     raise SetupError(
         "E0104",
-        f"The judge {shorten(uri)} has no batch API.",
+        f"The judge {shorten(uri)} has no batch API that RagAssay knows.",
         where="--batch",
         fix=f"use --batch with {', '.join(with_batches)}, or leave it out",
     )

@@ -56,10 +56,14 @@ def error_text(body: bytes) -> str:
     """What a server says is wrong, with its codes: all that the rules above read. What stands in a
     gateway's envelope comes behind what the gateway says itself.
     """
-    data = parse_json(body)
-    words = list(_words(data, 0)) if isinstance(data, (dict, list, str)) else []
-    if not words:
-        return body.decode("utf-8", "replace").strip()
+    return text_of(parse_json(body)) or body.decode("utf-8", "replace").strip()
+
+
+def text_of(error: object) -> str:
+    """The words of an error that has been read as JSON; "" where there are none."""
+    words = list(_words(error, 0)) if isinstance(error, (dict, list, str)) else []
+    if not any(word.strip() for word in words):
+        return ""
     first, *rest = dict.fromkeys(word for word in words if word.strip())
     return f"{first} ({', '.join(rest)})" if rest else first
 

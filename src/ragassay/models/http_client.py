@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Callable, Mapping
 from ipaddress import ip_address
 from typing import Any, NamedTuple
-from urllib.request import getproxies_environment, proxy_bypass_environment
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from aiohttp.http_exceptions import HttpProcessingError
@@ -180,9 +180,9 @@ def _proxy_for(base: URL, given: str | None) -> URL | None:
         return URL(given)
     host = base.host or ""
     # A proxy elsewhere cannot reach what listens on this machine only.
-    if _is_loopback(host) or proxy_bypass_environment(host):
+    if _is_loopback(host) or proxy_bypass(host):
         return None
-    proxies = getproxies_environment()
+    proxies = getproxies()
     address = proxies.get(base.scheme) or proxies.get("all")
     if not address or not address.startswith(("http://", "https://")):
         return None

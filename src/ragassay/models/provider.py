@@ -36,8 +36,9 @@ class Provider:
     hold its key, the first being the usual one. key_needed: it answers nobody without. known: what
     its models accept as far as is known before the first call. thinking: how an effort is asked
     for. cache: whether it keeps prompts by itself, those that are marked, or none. batch: it has
-    OpenAI's batch API. logprobs: it can tell how sure of its words a model is. address: where the
-    base URL depends on the model. extra: the extra of the package that it needs, where it does.
+    OpenAI's batch API. logprobs: it can tell how sure of its words a model is. limit_headers: where
+    it says what is left of its limits. address: where the base URL depends on the model or the
+    environment. token_env: a variable that may hold a bearer token in place of the key.
     """
 
     scheme: str
@@ -58,6 +59,7 @@ class Provider:
     limit_headers: str = "x-ratelimit-*"
     address_env: tuple[str, ...] = ()
     address: Address | None = None
+    token_env: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def known_of(self, model: str) -> Capabilities:

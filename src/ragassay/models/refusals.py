@@ -27,7 +27,7 @@ _SCHEMA_PART = re.compile(
 )
 _TOOL = re.compile(r"\btools?\b|tool_choice|toolConfig|function[ _-]?call", re.I)
 _SYSTEM = re.compile(
-    r"system role|system (?:message|prompt|instruction)s?[^.]{0,40}not (?:supported|allowed|enabled)"
+    r"system role|system (?:message|prompt|instruction)s?[^.]{0,40}not (?:support|allow|enabl)"
     r"|'system'|\"system\"|`system`|developer instruction is not enabled|roles must alternate"
     r"|only user and assistant roles|unexpected role",
     re.I,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
-import orjson
 from yarl import URL
 
 from ragassay.core import ChatCall
@@ -28,7 +28,6 @@ class Prepared:
     effort: str = ""
     style: str = ""
     seed_name: str = "seed"
-    extra: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def system(self) -> str:
@@ -46,7 +45,8 @@ class Prepared:
         if rules and not self.known.system:
             role, text = turns[0] if turns else ("user", "")
             turns[:1] = [(role, "\n\n".join([*rules, text]))]
-        if self.call.schema is not None and self.known.format not in ("schema", "tool"):
+        # Beside a tool as well: servers that know none ignore the field without a word.
+        if self.call.schema is not None and self.known.format != "schema":
             role, text = turns[-1]
             turns[-1] = role, f"{text}\n\n{FORM_IN_WORDS}{_schema_text(self.call)}"
         return turns
@@ -111,7 +111,7 @@ def _simplified(schema: object) -> object:
 
 
 def _schema_text(call: ChatCall) -> str:
-    return orjson.dumps(call.schema, default=dict).decode()
+    return json.dumps(call.schema, ensure_ascii=False, separators=(",", ":"), default=dict)
 
 
 def with_path(base: URL, *parts: str) -> URL:

@@ -7,7 +7,7 @@ from typing import Any
 
 from yarl import URL
 
-from ragassay.models.answer import Answer, finish_of, first_mapping, mapping
+from ragassay.models.answer import CUT, FILTER, STOP, Answer, finish_of, first_mapping, mapping
 from ragassay.models.dialects.base import Prepared, with_path
 from ragassay.models.dialects.openai_chat import as_json
 from ragassay.models.usage import gemini_usage
@@ -76,6 +76,16 @@ def _thinking(model: str, effort: str) -> dict[str, object]:
     return {"thinkingBudget": _BUDGETS.get(effort, 8192)}
 
 
+# The enumeration as its numbers, which clients of the protocol buffers write.
+_FINISH = {1: STOP, 2: CUT, 3: FILTER, 4: FILTER}
+
+
+def _finish(reason: object) -> str:
+    if isinstance(reason, int):
+        return _FINISH.get(reason, STOP)
+    return finish_of(reason)
+
+
 def read(data: Mapping[str, Any]) -> Answer | None:
     """The reply; None where this is none."""
     candidates = data.get("candidates")
@@ -100,7 +110,7 @@ def read(data: Mapping[str, Any]) -> Answer | None:
         text="".join(texts),
         thinking="".join(thoughts),
         tool=tool,
-        finish="content_filter" if blocked else finish_of(candidate.get("finishReason") or ""),
+        finish=FILTER if blocked else _finish(candidate.get("finishReason")),
         model=model if isinstance(model, str) else "",
         usage=gemini_usage(data.get("usageMetadata")),
     )

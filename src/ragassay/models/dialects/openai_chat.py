@@ -28,7 +28,9 @@ class OpenAIChat:
     def url(self, base: URL, model: str, *, stream: bool) -> URL:
         """One address for all models."""
         path = base.path.rstrip("/")
-        return base if path.endswith("/chat/completions") else with_path(base, "chat", "completions")
+        return (
+            base if path.endswith("/chat/completions") else with_path(base, "chat", "completions")
+        )
 
     def models_url(self, base: URL) -> URL:
         """Where the models are listed."""

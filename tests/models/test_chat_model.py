@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from ragassay.core import CallError, ChatCall, ChatReply, MatchCall, Message, SetupError, Spend
 from ragassay.dispatch import worst_case_tokens
-from ragassay.models.openai import OpenAIModel, open_model
+from ragassay.models import connect
+from ragassay.models.chat_model import ChatModel
 from ragassay.models.prices import Rate
 from ragassay.models.retry_after import retry_after
 from ragassay.models.server_reply import MAX_BODY
@@ -42,9 +43,9 @@ def server() -> Iterator[LLMServer]:
         yield running
 
 
-def with_model(server: LLMServer, use: Callable[[OpenAIModel], Awaitable[T]], **options: Any) -> T:
+def with_model(server: LLMServer, use: Callable[[ChatModel], Awaitable[T]], **options: Any) -> T:
     async def main() -> T:
-        model = OpenAIModel("mock", base_url=options.pop("base_url", server.url), **options)
+        model = ChatModel("mock", base_url=options.pop("base_url", server.url), **options)
         try:
             return await use(model)
         finally:
@@ -115,7 +116,7 @@ def test_half_a_surrogate_pair_reaches_the_server_as_a_replacement_character(
 def test_connections_are_kept_and_their_number_is_the_concurrency(server: LLMServer) -> None:
     server.latency = 0.02
 
-    async def burst(model: OpenAIModel) -> None:
+    async def burst(model: ChatModel) -> None:
         await asyncio.gather(*(model.call(CALL) for _ in range(12)))
 
     with_model(server, burst, concurrency=3)
@@ -123,7 +124,7 @@ def test_connections_are_kept_and_their_number_is_the_concurrency(server: LLMSer
 
 
 def test_one_model_serves_several_event_loops_one_after_another(server: LLMServer) -> None:
-    model = OpenAIModel("mock", base_url=server.url)
+    model = ChatModel("mock", base_url=server.url)
 
     async def once() -> None:
         await model.call(CALL)
@@ -199,7 +200,7 @@ def test_only_the_text_of_a_message_counts_and_finishes_have_one_name(
 def test_an_answer_without_usage_has_no_cost_and_is_counted(server: LLMServer) -> None:
     server.faults = ["no_usage", None]
 
-    async def two(model: OpenAIModel) -> tuple[ChatReply, int]:
+    async def two(model: ChatModel) -> tuple[ChatReply, int]:
         first = await model.call(CALL)
         await model.call(CALL)
         assert isinstance(first, ChatReply)
@@ -334,7 +335,7 @@ def test_words_about_a_missing_model_do_not_stop_a_run_once_the_model_has_answer
         fault_for=lambda body: "echo" if body["messages"][0]["content"] == said else None
     ) as server:
 
-        async def two(model: OpenAIModel) -> CallError:
+        async def two(model: ChatModel) -> CallError:
             await model.call(CALL)
             with pytest.raises(CallError) as caught:
                 await model.call(ChatCall((Message("user", said),)))
@@ -373,7 +374,7 @@ def test_a_damaged_reply_is_worth_a_retry_and_may_have_cost_something(
 def test_after_a_damaged_reply_the_next_call_is_answered(server: LLMServer) -> None:
     server.faults = ["truncated", "reset", "gzip", None]
 
-    async def four(model: OpenAIModel) -> list[str]:
+    async def four(model: ChatModel) -> list[str]:
         kinds = []
         for _ in range(4):
             try:
@@ -422,7 +423,7 @@ def test_an_answer_that_does_not_come_in_time_may_have_cost_something(
 def test_a_cancelled_call_stops_at_once_and_leaves_the_pool_whole(server: LLMServer) -> None:
     server.faults = ["silence"]
 
-    async def cancelled(model: OpenAIModel) -> None:
+    async def cancelled(model: ChatModel) -> None:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.1):
                 await model.call(CALL)
@@ -467,7 +468,7 @@ def canned(reply: bytes) -> object:
                 writer.close()
 
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        model = OpenAIModel(
+        model = ChatModel(
             "mock", base_url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         )
         try:
@@ -505,7 +506,7 @@ def test_what_the_server_refuses_is_left_out_and_learnt_once(
 ) -> None:
     server.rejects = set(rejects)
 
-    async def two(model: OpenAIModel) -> list[int]:
+    async def two(model: ChatModel) -> list[int]:
         replies = [await model.call(CALL), await model.call(CALL)]
         return [reply.spend.calls for reply in replies]
 
@@ -532,7 +533,7 @@ def test_a_server_that_takes_no_schema_reads_it_at_the_end_of_the_prompt(
 def test_calls_that_learn_at_the_same_time_all_get_their_answer(server: LLMServer) -> None:
     server.rejects, server.latency = {"response_format", "max_tokens"}, 0.01
 
-    async def many(model: OpenAIModel) -> None:
+    async def many(model: ChatModel) -> None:
         await asyncio.gather(*(model.call(CALL) for _ in range(8)))
         before = server.calls
         await asyncio.gather(*(model.call(CALL) for _ in range(8)))
@@ -545,7 +546,7 @@ def test_calls_that_learn_at_the_same_time_all_get_their_answer(server: LLMServe
 def test_what_was_accepted_before_is_left_out_for_one_call_only(server: LLMServer) -> None:
     odd = ChatCall((Message("user", "odd"),), schema=SCHEMA)
 
-    async def three(model: OpenAIModel) -> None:
+    async def three(model: ChatModel) -> None:
         await model.call(CALL)
         server.rejects = {"json_schema"}
         await model.call(odd)
@@ -577,7 +578,7 @@ def test_the_key_is_never_shown_even_when_the_server_says_it_back(server: LLMSer
     chain = [error, error.__cause__, error.__context__]
     assert KEY not in "".join(map(repr, chain)) + error.message
     assert "[key]" in error.message
-    assert KEY not in repr(OpenAIModel("m", base_url=server.url, key=KEY))
+    assert KEY not in repr(ChatModel("m", base_url=server.url, key=KEY))
     server.answer = lambda body: f"your key is {KEY}"
     assert ask(server, key=KEY).text == "your key is [key]"
 
@@ -612,7 +613,7 @@ def test_the_key_in_a_reply_is_gone_before_anyone_decodes_it(server: LLMServer, 
 @pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS)
 @pytest.mark.parametrize("before", [0, 10, 150, 185, 190, 495])
 def test_the_key_in_a_failure_is_gone_before_the_text_is_cut(leak: str, before: int) -> None:
-    model = OpenAIModel("m", key=KEY)
+    model = ChatModel("m", key=KEY)
     body = ("x" * before + " " + leak).encode()
     with pytest.raises(CallError) as caught:
         model._reply(body, {}, Spend())
@@ -630,7 +631,7 @@ def test_the_key_is_gone_from_the_finish_and_the_model_before_they_are_cut() -> 
         "choices": [{"message": {"content": "x"}, "finish_reason": "y" * 20 + KEY}],
         "model": "z" * 180 + KEY,
     }
-    reply = OpenAIModel("m", key=KEY)._reply(orjson.dumps(body), {}, Spend())
+    reply = ChatModel("m", key=KEY)._reply(orjson.dumps(body), {}, Spend())
     assert (reply.finish, reply.model) == ("y" * 20 + "[key]", "z" * 180 + "[key]")
 
 
@@ -647,8 +648,8 @@ def test_the_key_is_gone_from_the_finish_and_the_model_before_they_are_cut() -> 
     ],
 )
 def test_a_text_without_the_key_is_left_as_it_is(text: str) -> None:
-    assert OpenAIModel("m", key=KEY)._redact(text) == text
-    assert OpenAIModel("m", key="EMPTY")._redact("EMPTY") == "EMPTY"
+    assert ChatModel("m", key=KEY)._redact(text) == text
+    assert ChatModel("m", key="EMPTY")._redact("EMPTY") == "EMPTY"
 
 
 @given(
@@ -657,14 +658,14 @@ def test_a_text_without_the_key_is_left_as_it_is(text: str) -> None:
     st.text(max_size=9),
 )
 def test_no_text_around_it_hides_the_key(before: str, length: int, after: str) -> None:
-    shown = OpenAIModel("m", key=KEY)._redact(before + KEY[:length] + after)
+    shown = ChatModel("m", key=KEY)._redact(before + KEY[:length] + after)
     assert KEY[:13] not in shown
     assert "[key]" in shown
 
 
 @pytest.mark.slow
 def test_the_key_is_looked_for_in_time_that_grows_with_the_text() -> None:
-    model = OpenAIModel("m", key=KEY)
+    model = ChatModel("m", key=KEY)
     for text in (
         "\\" * 1_000_000,
         KEY[:12] * 80_000,
@@ -680,7 +681,7 @@ def test_the_key_is_looked_for_in_time_that_grows_with_the_text() -> None:
 def test_an_error_nested_deeper_than_python_recurses_is_a_failed_call() -> None:
     body = b'{"error": ' + b"[" * 1_000 + b"]" * 1_000 + b"}"
     with pytest.raises(CallError) as caught:
-        OpenAIModel("m")._reply(body, {}, Spend())
+        ChatModel("m")._reply(body, {}, Spend())
     assert caught.value.kind == "bad_reply"
 
 
@@ -693,14 +694,10 @@ def test_a_failed_call_carries_no_exception_that_holds_the_request(
     assert error.__context__ is None
 
 
-def opened(**options: Any) -> OpenAIModel:
-    given: dict[str, Any] = {
-        "base_url": None,
-        "api_key_env": None,
-        "rate": None,
-        "concurrency": 4,
-    } | options
-    return open_model("m", **given)
+def opened(**options: Any) -> ChatModel:
+    model = connect("openai:m", **options)
+    assert isinstance(model, ChatModel)
+    return model
 
 
 def test_the_hosted_service_needs_a_key_and_other_servers_do_not(

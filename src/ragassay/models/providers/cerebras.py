@@ -1,0 +1,11 @@
+"""Cerebras."""
+
+from ragassay.models.provider import Provider
+
+PROVIDER = Provider(
+    scheme="cerebras",
+    title="Cerebras",
+    base_url="https://api.cerebras.ai/v1",
+    keys=("CEREBRAS_API_KEY",),
+    cache="automatic",
+)

@@ -1,0 +1,12 @@
+"""Fireworks."""
+
+from ragassay.models.provider import Provider
+
+PROVIDER = Provider(
+    scheme="fireworks",
+    title="Fireworks",
+    base_url="https://api.fireworks.ai/inference/v1",
+    keys=("FIREWORKS_API_KEY",),
+    cache="automatic",
+    limit_headers="x-ratelimit-*-prompt and -generated",
+)
