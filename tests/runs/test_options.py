@@ -42,7 +42,7 @@ def test_the_types_of_evaluate_take_what_is_declared(name: str) -> None:
     hints = inspect.get_annotations(ragassay.evaluate)
     written = hints[name] if isinstance(hints[name], str) else str(hints[name])
     declared = DECLARED[name]
-    if isinstance(declared.default, tuple | Mapping) or name == "app":
+    if isinstance(declared.default, tuple | Mapping) or name in ("app", "extra_body"):
         return  # it takes more there, and is converted
     kind = Options.__dataclass_fields__[name].type
     assert written == kind

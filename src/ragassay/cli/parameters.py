@@ -94,7 +94,22 @@ ResumeOptions = Annotated[
     ),
 ]
 _ROWS = ("mapping", "format")
-_JUDGE = ("rubrics", "base_url", "api_key_env", "max_calls", "max_cost", "price", "no_network")
+_JUDGE = (
+    "rubrics",
+    "base_url",
+    "api_key_env",
+    "max_tokens",
+    "reasoning_effort",
+    "extra_body",
+    "headers",
+    "proxy",
+    "ca",
+    "force",
+    "max_calls",
+    "max_cost",
+    "price",
+    "no_network",
+)
 
 JudgeOptions = Annotated[dict[str, Any], RunOptions(_JUDGE)]
 """By which rubrics a judge goes, how it is reached, and what it may cost."""

@@ -43,6 +43,7 @@ from ragassay.core.judgment import (
     Spend,
     Status,
 )
+from ragassay.core.known_model import KnownModel
 from ragassay.core.memory import TO_READ, claim_memory
 from ragassay.core.metric_role import NO_ROLE, Role, Showing, Shown, Stage
 from ragassay.core.request import Request
@@ -120,6 +121,7 @@ __all__ = [
     "JudgeInfo",
     "NO_RATIONALE",
     "REPAIRED",
+    "KnownModel",
     "Judgment",
     "JudgmentAddress",
     "Keep",

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from ragassay.core.fast_init import fast_init
 from ragassay.core.judgment import Spend
+from ragassay.core.known_model import KnownModel
 from ragassay.core.sample import AppUsage, BadRow, Sample
 from ragassay.core.score import Score, Verdict
 
@@ -32,7 +33,8 @@ class JudgeInfo:
     uri: "offline" or "openai:MODEL". rubrics: rubric id -> "id@version". fingerprints: rubric id ->
     fingerprint of (rubric text, model, parameters). agreement: one sentence on how well this judge
     agrees with people, with its interval and data, or that it is unmeasured. base_url: host that
-    sees the texts, "" where it is not known or there is none.
+    sees the texts, "" where it is not known or there is none. models: what is known of the models
+    behind servers.
     """
 
     uri: str
@@ -40,6 +42,7 @@ class JudgeInfo:
     fingerprints: Mapping[str, str]
     agreement: str
     base_url: str = ""
+    models: tuple[KnownModel, ...] = ()
 
     @property
     def sends_nothing(self) -> bool:

@@ -8,14 +8,24 @@ _REJECTIONS = {
     "auth": (
         "E0403",
         "The server rejects the API key.",
-        "set the right key in the environment variable that holds it (OPENAI_API_KEY unless you"
-        " named another)",
+        "set the right key in the environment variable that holds it: {key}, unless you named"
+        " another",
     ),
     "no_model": (
         "E0404",
         "The server does not know the model.",
         "begin a new run with a model that the server has and a --base-url whose path is right"
         " (most end in /v1); or make the server serve this model",
+    ),
+    "certificate": (
+        "E0417",
+        "The server's certificate does not verify.",
+        "give the certificate of the authority that issued it: --ca FILE",
+    ),
+    "proxy": (
+        "E0418",
+        "The proxy lets nothing through.",
+        "give the password in its address: --proxy http://USER:PASSWORD@HOST:PORT",
     ),
     "quota": (
         "E0408",
@@ -35,7 +45,7 @@ _OTHER_REJECTION = (
 def rejected_for_good(uri: str, error: CallError) -> ProviderError:
     """The server rejects every call, for a reason that concerns the set-up."""
     code, message, fix = _REJECTIONS.get(error.kind, _OTHER_REJECTION)
-    return _from_call(code, message, uri, error, fix)
+    return _from_call(code, message, uri, error, fix.replace("{key}", key_variable(uri)))
 
 
 def first_calls_rejected(uri: str, count: int, error: CallError) -> ProviderError:
@@ -102,6 +112,15 @@ def batch_refused(uri: str, error: CallError) -> ProviderError:
         error,
         "see what it says above; without --batch it has to be a new run",
     )
+
+
+def key_variable(uri: str) -> str:
+    """The variable that usually holds the key of a judge's provider."""
+    from ragassay.models.connect import provider_of, schemes
+
+    scheme = uri.partition(":")[0].lower()
+    keys = provider_of(scheme).keys if scheme in schemes() else ()
+    return keys[0] if keys else "OPENAI_API_KEY"
 
 
 def _from_call(code: str, message: str, uri: str, error: CallError, fix: str) -> ProviderError:

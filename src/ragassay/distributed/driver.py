@@ -499,7 +499,7 @@ class RayEngine:
         return Job(
             version=__version__,
             manifest=self._manifest,
-            options=self._plan.options.to_json(),
+            options=self._plan.options.to_json(with_secrets=True),
             store=self._store.address,
             folder=self._folder,
             journals=self._journals,

@@ -35,8 +35,10 @@ from ragassay.distributed.parts import (
     writing,
 )
 from ragassay.runs import ReplyLog, RunContext, Watchdog, boot_id
+from ragassay.runs.chat_models import chat_models
 from ragassay.runs.options import Options
 from ragassay.runs.plan import make_setup, open_dataset
+from ragassay.runs.preflight import key_of
 from ragassay.version import __version__
 
 if TYPE_CHECKING:
@@ -102,6 +104,11 @@ class Worker:
         options = replace(Options.from_json(job.options), concurrency=job.concurrency)
         setup = make_setup(options, None)
         self._compare(setup)
+        known = {model.key: model for model in job.manifest.judge.models}
+        for model in chat_models(setup.model):
+            learnt = known.get(key_of(model))
+            if learnt is not None:
+                model.remember(learnt.capabilities)
         if reads_rows:
             self._compare_source()
             self._dataset = open_dataset(job.manifest.source, options)

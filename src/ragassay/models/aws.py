@@ -18,7 +18,7 @@ def signed_headers(key: str | None, method: str, url: URL, data: bytes) -> Mappi
     """The headers that say who sends a request. key: a bearer token; None: the credentials that
     AWS's own tools would find (variables, profile, role), by which the request is signed.
 
-    Raises SetupError E0402 where there are none, E0413 where botocore is not installed.
+    Raises SetupError E0402 where there are none, E0416 where botocore is not installed.
     """
     if key is not None:
         return {"Authorization": f"Bearer {key}"}
@@ -40,7 +40,7 @@ def credentials() -> Any:
         from botocore.session import Session
     except ImportError:
         raise SetupError(
-            "E0413",
+            "E0416",
             "Requests to Bedrock are signed by botocore, which is not installed.",
             where="--judge",
             fix=(

@@ -148,9 +148,9 @@ class ChatModel:
         """Whether a call has succeeded, of this object or of one that it was told of."""
         return bool(self._accepted)
 
-    def remember(self, known: Capabilities) -> None:
-        """Go on from what an earlier model object had learnt of this server."""
-        self._known = known
+    def remember(self, known: Mapping[str, object]) -> None:
+        """Go on from what an earlier model object had learnt of this server, as JSON."""
+        self._known = Capabilities.from_json(known)
 
     def simplify_format(self) -> bool:
         """Ask for replies in a simpler form from now on, where no reply in the present one can be

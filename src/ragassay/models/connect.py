@@ -36,7 +36,7 @@ def connect(
     "IN,OUT" or a Rate. concurrency: connections. batch: through the provider's batch API. settings:
     what else is sent with each call, and by which way. Raises SetupError E0401 (no such URI), E0407
     (`no_network`), E0101 (a value that cannot be), E0402 (no key), E0104 (`batch` for a judge that
-    has no batch API), E0413 (a package that the provider needs is not installed).
+    has no batch API), E0416 (a package that the provider needs is not installed).
     """
     scheme, _, name = uri.strip().partition(":")
     scheme, name = scheme.lower(), name.strip()

@@ -50,6 +50,11 @@ class JoinedModel:
         return ", ".join(dict.fromkeys(url for url in urls if url))
 
     @property
+    def chat_models(self) -> tuple[Model, ...]:
+        """The models by their names, the main one first."""
+        return tuple(self._named)
+
+    @property
     def replies_without_usage(self) -> int:
         """How many replies of the named models told no tokens."""
         return sum(int(getattr(model, "replies_without_usage", 0)) for model in self._named)
@@ -78,6 +83,11 @@ class JoinedModel:
     def lane(self, call: ChatCall) -> str:
         """The lane of the model that this call is for."""
         return self._for(call).lane(call)
+
+    def output_limit(self, call: ChatCall) -> int:
+        """The most tokens of a reply by the model that this call is for."""
+        limit = getattr(self._for(call), "output_limit", None)
+        return call.max_tokens if limit is None else int(limit(call))
 
     def _for(self, call: Call) -> Model:
         if call.model:

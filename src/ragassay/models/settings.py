@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import orjson
@@ -50,6 +50,33 @@ class ModelSettings:
     def header_values(self) -> dict[str, str]:
         """The headers as they are sent. Raises SetupError E0101 for a variable that is not set."""
         return dict(map(_filled, self.headers))
+
+
+def checked_settings(
+    *,
+    max_tokens: int | None,
+    reasoning_effort: str | None,
+    extra_body: str | None,
+    headers: Sequence[str],
+    proxy: str | None,
+    ca: str | None,
+) -> ModelSettings:
+    """The settings of these options. Raises SetupError E0101."""
+    if reasoning_effort is not None and reasoning_effort not in EFFORTS:
+        raise SetupError(
+            "E0101",
+            f"No reasoning effort is called {shorten(reasoning_effort, 40)!r}.",
+            where="--reasoning-effort",
+            fix=f"give one of {', '.join(EFFORTS)}; what a model has no word for it refuses",
+        )
+    return ModelSettings(
+        max_tokens=max_tokens,
+        reasoning_effort=reasoning_effort,
+        extra_body={} if extra_body is None else parse_extra_body(extra_body),
+        headers=tuple(map(check_header, headers)),
+        proxy=None if proxy is None else check_proxy(proxy),
+        ca=None if ca is None else check_ca(ca),
+    )
 
 
 def parse_extra_body(text: str | Mapping[str, object]) -> dict[str, object]:
@@ -112,6 +139,14 @@ def is_secret(header: str) -> bool:
 def storable(header: str) -> str:
     """The header as a run's manifest keeps it: a secret value is left out."""
     return f"{header.partition(':')[0]}: {NOT_STORED}" if is_secret(header) else header
+
+
+def without_password(proxy: str) -> str:
+    """The address of a proxy as a run's manifest keeps it."""
+    try:
+        return str(URL(proxy).with_user(None))
+    except ValueError:
+        return ""
 
 
 def _filled(header: str) -> tuple[str, str]:

@@ -8,14 +8,18 @@ there.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cache
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from ragassay.core import Manifest, SetupError
+
+if TYPE_CHECKING:
+    from ragassay.models.settings import ModelSettings
 
 
 class OnResume(StrEnum):
@@ -38,6 +42,7 @@ class Declaration:
     choice_fix: what to do about a value that is none of the choices.
     convert: from the argument of `evaluate` to the value that is stored.
     none_counts: an argument of None is a value of its own, and does not stand for the default.
+    stored: from the value to the one that the manifest keeps, where a part of it is secret.
     """
 
     help: str
@@ -47,6 +52,7 @@ class Declaration:
     on_resume: OnResume = OnResume.FIXED
     convert: Callable[[Any], Any] | None = None
     none_counts: bool = False
+    stored: Callable[[Any], Any] | None = None
 
 
 NOT_A_FLAG = ("",)
@@ -66,6 +72,28 @@ def option(default: Any, help: str, **details: Any) -> Any:
 def _absolute_paths(paths: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
     """A resume may be started in another folder."""
     return tuple(os.path.abspath(path) for path in paths)
+
+
+def _json_text(value: str | Mapping[str, object]) -> str:
+    return value if isinstance(value, str) else json.dumps(dict(value))
+
+
+def _header_lines(headers: Iterable[str] | Mapping[str, str]) -> tuple[str, ...]:
+    if isinstance(headers, Mapping):
+        return tuple(f"{name}: {value}" for name, value in headers.items())
+    return tuple(headers)
+
+
+def _storable_headers(headers: Iterable[str]) -> tuple[str, ...]:
+    from ragassay.models.settings import storable
+
+    return tuple(map(storable, headers))
+
+
+def _storable_proxy(proxy: str) -> str:
+    from ragassay.models.settings import without_password
+
+    return without_password(proxy)
 
 
 def _name_of_application(app: str | Callable[..., Any]) -> str:
@@ -92,13 +120,16 @@ class Options:
         None,
         "Metrics for an occasion: quick, retrieval, hallucination, production, ab, chunking.",
     )
-    judge: str = option("offline", "'offline' (no key, no network) or 'openai:MODEL'.")
+    judge: str = option(
+        "offline",
+        "'offline' (no key, no network), or 'PROVIDER:MODEL' such as openai:MODEL, ollama:MODEL.",
+    )
     base_url: str | None = option(
-        None, "Address of an OpenAI-compatible server, such as http://localhost:8000/v1."
+        None, "Address of the judge's server, such as http://localhost:8000/v1."
     )
     api_key_env: str | None = option(
         None,
-        "Variable that holds the key [default: OPENAI_API_KEY].",
+        "Variable that holds the key [default: the provider's, such as OPENAI_API_KEY].",
         on_resume=OnResume.ONCE,
     )
     mapping: Mapping[str, str] = option(
@@ -127,9 +158,44 @@ class Options:
     temperature: float | None = option(
         0.0,
         "Of the judge's model; None: the server's own default.",
-        flags=NOT_A_FLAG,
         at_least=0,
         none_counts=True,
+    )
+    max_tokens: int | None = option(
+        None,
+        "Tokens of a reply, what the model thinks included [default: learnt].",
+        at_least=1,
+    )
+    reasoning_effort: str | None = option(
+        None, "How much the judge's model thinks: none, minimal, low, medium, high, xhigh or max."
+    )
+    extra_body: str | None = option(
+        None, "JSON object of further fields of each request.", convert=_json_text
+    )
+    headers: tuple[str, ...] = option(
+        (),
+        "'Name: value' of each request; '$NAME' in it is that variable. Repeatable.",
+        flags=("--header",),
+        convert=_header_lines,
+        on_resume=OnResume.ONCE,
+        stored=_storable_headers,
+    )
+    proxy: str | None = option(
+        None,
+        "http://HOST:PORT of a proxy [default: HTTPS_PROXY, HTTP_PROXY].",
+        on_resume=OnResume.ONCE,
+        stored=_storable_proxy,
+    )
+    ca: str | None = option(
+        None,
+        "PEM file of a certificate authority to trust.",
+        convert=os.path.abspath,
+        on_resume=OnResume.ONCE,
+    )
+    force: bool = option(
+        False,
+        "Go on with a judge that got the known example wrong.",
+        on_resume=OnResume.ONCE,
     )
     concurrency: int = option(32, "Calls in flight at once.", at_least=1, on_resume=OnResume.ONCE)
     call_timeout: float = option(
@@ -229,6 +295,7 @@ class Options:
         """Raise SetupError for a value or a combination that no run can have."""
         for declared in declared_options().values():
             declared.check(getattr(self, declared.name))
+        self.model_settings()
         if not (self.wait or self.batch):
             raise SetupError(
                 "E0104",
@@ -246,6 +313,19 @@ class Options:
                 fix="leave one of them out",
             )
 
+    def model_settings(self) -> ModelSettings:
+        """What is sent with each call of the judge, and by which way. Raises SetupError E0101."""
+        from ragassay.models.settings import checked_settings
+
+        return checked_settings(
+            max_tokens=self.max_tokens,
+            reasoning_effort=self.reasoning_effort,
+            extra_body=self.extra_body,
+            headers=self.headers,
+            proxy=self.proxy,
+            ca=self.ca,
+        )
+
     def lasting(self) -> dict[str, object]:
         """What a resume changes for all later resumes too, by name."""
         return {
@@ -254,9 +334,16 @@ class Options:
             if declared.on_resume is OnResume.LASTING
         }
 
-    def to_json(self) -> dict[str, object]:
-        """The options as a manifest stores them."""
-        return {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+    def to_json(self, *, with_secrets: bool = False) -> dict[str, object]:
+        """The options as a manifest stores them. with_secrets: for a process that goes on with the
+        run, and is told without a file.
+        """
+        stored: dict[str, object] = {}
+        for name, declared in declared_options().items():
+            value = getattr(self, name)
+            hide = None if with_secrets else declared.declaration.stored
+            stored[name] = _plain(value if hide is None or value is None else hide(value))
+        return stored
 
     @staticmethod
     def from_json(stored: Mapping[str, object]) -> Options:

@@ -421,6 +421,7 @@ def _connect(options: Options, uri: str) -> Model:
         concurrency=options.concurrency,
         no_network=options.no_network,
         batch=options.batch,
+        settings=options.model_settings(),
     )
 
 
@@ -498,6 +499,7 @@ def _single_judge(
     # Only where it is set, or every judgment stored without one would be asked again.
     if options.sample:
         parameters["sample"] = options.sample
+    parameters |= options.model_settings().parameters()
     return LLMJudge(
         uri,
         registry,

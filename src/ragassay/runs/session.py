@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragassay.core import (
@@ -18,6 +19,7 @@ from ragassay.core import (
     RunState,
     memory_failure,
 )
+from ragassay.runs.chat_models import chat_models
 from ragassay.runs.commands import resume_command
 from ragassay.runs.distribution import DistributedRun
 from ragassay.runs.garbage import RARER_COLLECTIONS
@@ -99,7 +101,7 @@ class Session:
         log = ReplyLog(self._store.beside(f"ragassay-{self._manifest.run_id}.replies"))
         log_may_go = False
         try:
-            base = await self._recover(log)
+            base = await self._preflight(await self._recover(log))
             done = self._store.done(self._manifest.run_id)
             budget, driver = self._open_driver(base, done, log)
             self._ledger = budget.ledger
@@ -173,6 +175,39 @@ class Session:
             log.begin(None, owner=self._store.token, anew=log.ledger is not None)
         else:
             log.begin(base, owner=self._store.token, rate=Rate.of(self._plan.model.price))
+
+    # -- the models
+
+    async def _preflight(self, base: Ledger) -> Ledger:
+        """Learn what the judge's models and their servers can do, before the rows cost money. The
+        ledger with what that cost. Raises RagAssayError.
+        """
+        models = chat_models(self._plan.model)
+        if not models:
+            return base
+        from ragassay.runs.preflight import Preflight, known_model
+
+        preflight = Preflight(self._plan.options, self._store, self._tell)
+        base = await preflight.run(models, self._expected_calls(), base)
+        self._ledger = lambda: base
+        known = tuple(known_model(model, self._store) for model in models)
+        judge = replace(self._manifest.judge, models=known)
+        if judge != self._manifest.judge:
+            self._manifest = replace(self._manifest, judge=judge)
+            self._store.put_manifest(self._manifest)
+        return base
+
+    def _expected_calls(self) -> int:
+        """About as many calls as the rows may take: one a row and judged metric."""
+        judged = [metric for metric in self._plan.metrics if metric.declaration.judged]
+        return self._manifest.rows * len(judged)
+
+    def _save_models(self) -> None:
+        models = chat_models(self._plan.model)
+        if models:
+            from ragassay.runs.preflight import Preflight
+
+            Preflight(self._plan.options, self._store).save(models)
 
     # -- the rows
 
@@ -280,6 +315,7 @@ class Session:
             budget.add_unclaimed(self._plan.batches.unclaimed())
             ledger = budget.ledger()
         self._state.save(outcome.state, outcome.reason, lambda: ledger)
+        self._save_models()
         log.close(finished=outcome.state is RunState.FINISHED or log.holds_no_reply)
         if self._tell is not None and driver.without_usage:
             self._tell(

@@ -100,6 +100,10 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
         if certificate.id not in present:
             target.put_certificate(certificate)
             copied.certificates += 1
+    known = {model.key for model in target.known_models()}
+    for model in source.known_models():
+        if model.key not in known:
+            target.put_known_model(model)
     return copied
 
 

@@ -26,7 +26,7 @@ from sqlalchemy import (
 FIRST = "0004"
 """The schema version of the first release: stores of older ones were never released."""
 
-HEAD = "0004"
+HEAD = "0005"
 """The newest schema version: the revision of the last migration. Versions are decimal numbers and
 only grow.
 """
@@ -187,6 +187,13 @@ batches = Table(  # what providers were asked in one piece and have not answered
     Column("updated", Key, nullable=False),
     Column("payload", LargeBinary, nullable=False),
     UniqueConstraint("run", "batch", name="uq_batches_run_batch"),
+)
+
+models = Table(  # what is known of the models behind servers
+    "models",
+    metadata,
+    Column("key", Key, primary_key=True),  # KnownModel.key
+    Column("payload", LargeBinary, nullable=False),
 )
 
 # of each writer the number of its last write: what a commit that nobody answered came to

@@ -14,6 +14,7 @@ from ragassay.core import (
     EnvironmentFailure,
     HumanLabel,
     Judgment,
+    KnownModel,
     RowResult,
     Score,
 )
@@ -47,6 +48,7 @@ class SoundnessCheck:
             yield from self._judgments()
             yield from self._batches()
             yield from self._certificates()
+            yield from self._models()
             yield from self._labels()
         except (EnvironmentFailure, ValueError) as error:
             yield str(error)
@@ -153,6 +155,14 @@ class SoundnessCheck:
                     yield f"certificate {row.id}: its columns do not fit its body"
             except ValueError as error:
                 yield f"certificate {row.id}: {error}"
+
+    def _models(self) -> Iterator[str]:
+        for row in self._access.all(select(schema.models)):
+            try:
+                key = codec.from_key(row.key)
+                codec.decode(KnownModel, codec.unseal(row.payload, "model", key))
+            except ValueError as error:
+                yield f"model {row.key}: {error}"
 
     def _labels(self) -> Iterator[str]:
         for row in self._access.all(select(schema.labels)):

@@ -19,6 +19,7 @@ from ragassay.core import (
     HumanLabel,
     Judgment,
     JudgmentAddress,
+    KnownModel,
     Ledger,
     Manifest,
     RowResult,
@@ -34,6 +35,7 @@ from ragassay.store.certificates import CertificateRecords
 from ragassay.store.database import Database
 from ragassay.store.indices import IndexSet
 from ragassay.store.judgments import JudgmentRecords
+from ragassay.store.known_models import KnownModelRecords
 from ragassay.store.labels import LabelRecords
 from ragassay.store.lines import RowLine, ScoreLine, StoredRun
 from ragassay.store.location import FOLDER, address_of
@@ -65,6 +67,7 @@ class Store:
         self._judgments = JudgmentRecords(self.access, self.run_records, self.locks)
         self._rows = RowRecords(self.access, self.run_records, self.locks)
         self._certificates = CertificateRecords(self.access)
+        self._known_models = KnownModelRecords(self.access)
         self._labels = LabelRecords(self.access, self.run_records)
         self._batches = BatchRecords(self.access, self.run_records)
         try:
@@ -316,6 +319,20 @@ class Store:
     def lines(self, run_id: str) -> Iterator[tuple[RowLine, list[ScoreLine]]]:
         """Each stored row's line with those of its scores, by index: both for the price of one."""
         return self._rows.row_and_score_lines(run_id)
+
+    # -- models behind servers
+
+    def put_known_model(self, model: KnownModel) -> None:
+        """Keep what is known of a model, in place of what was."""
+        self._known_models.put(model)
+
+    def known_model(self, key: str) -> KnownModel | None:
+        """What is known of the model of this key, None for one that was never asked."""
+        return self._known_models.get(key)
+
+    def known_models(self) -> tuple[KnownModel, ...]:
+        """All models of which something is known."""
+        return self._known_models.all()
 
     # -- certificates and labels
 

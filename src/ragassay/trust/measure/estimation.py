@@ -38,6 +38,12 @@ _JUDGING = (
     "single_calls",
     "controls",
     "temperature",
+    "max_tokens",
+    "reasoning_effort",
+    "extra_body",
+    "headers",
+    "proxy",
+    "ca",
     "no_network",
 )
 
