@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ragassay.core import Judgment, Request
+from ragassay.core.request import Input
 
 VERSION = 1
 """Raised when the example changes: what is known of models is then asked anew."""
@@ -46,7 +47,7 @@ def requests() -> tuple[Request, ...]:
     response = " ".join(_CLAIMS)
     asked: list[Request] = []
     for claim in _CLAIMS:
-        inputs = {
+        inputs: dict[str, Input] = {
             "question": _QUESTION,
             "response": response,
             "contexts": (_PASSAGE,),
