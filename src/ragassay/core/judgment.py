@@ -119,6 +119,13 @@ class Judgment:
         """Whether there is a rating (or texts) to compute with."""
         return self.status is Status.JUDGED
 
+    @property
+    def reading(self) -> tuple[str, ...]:
+        """The flags that say how the reply was read, and nothing of what it says."""
+        return tuple(
+            flag for flag in self.flags if flag == NO_RATIONALE or flag.startswith(REPAIRED)
+        )
+
 
 JudgmentAddress = tuple[str, str]
 """(fingerprint of the judge, key of the Request): what a Judgment is stored and found under."""

@@ -120,7 +120,9 @@ class RowResult:
     """One finished row. index: place in the source, from 0. Either sample or bad is set.
 
     done: False when a cap or an interrupt left the row without some of its judgments; a resume does
-    it again.
+    it again. reading: how the replies were read that its judgments came from: flag -> judgments
+    that carry it, each counted once; "repaired" counts those with any repair. Empty for replies in
+    the form that was asked for.
     """
 
     index: int
@@ -129,6 +131,7 @@ class RowResult:
     diagnosis: Diagnosis = field(default_factory=Diagnosis)
     bad: BadRow | None = None
     done: bool = True
+    reading: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -302,7 +305,9 @@ class MetricTrust:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Everything that is printed first. rows = scored + bad + pending."""
+    """Everything that is printed first. rows = scored + bad + pending. reading: `RowResult.reading`
+    summed over the rows.
+    """
 
     manifest: Manifest
     state: RunState
@@ -326,6 +331,7 @@ class Summary:
     seconds: float
     notes: tuple[str, ...] = ()
     trust: tuple[MetricTrust, ...] = ()
+    reading: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def lost_metrics(self) -> tuple[MetricSummary, ...]:

@@ -27,7 +27,14 @@ from ragassay.core import (
 )
 from ragassay.diagnosis import cause_named
 from ragassay.report.proof import proof, worst_score
-from ragassay.report.wording import AppTotals, better_end, count, unit_of, with_reason
+from ragassay.report.wording import (
+    AppTotals,
+    better_end,
+    count,
+    reading_words,
+    unit_of,
+    with_reason,
+)
 from ragassay.report.worst import worst_rows
 from ragassay.scoring import MeanAccumulator, clustered_rate_interval, gap_to_rest, holm
 
@@ -105,6 +112,7 @@ def summarise(
         seconds=stored.seconds,
         notes=tuple(tally.notes()),
         trust=tuple(line for line in trust if tally.was_asked(line.metric)),
+        reading=dict(sorted(rows.reading.items())),
     )
 
 
@@ -132,7 +140,9 @@ class _Tally:
         return metric in self.metrics and self.metrics[metric].asked > 0
 
     def notes(self) -> list[str]:
-        """What to know of the figures: what could not be judged, what is no slice."""
+        """What to know of the figures: what could not be judged, what is no slice, how replies were
+        read.
+        """
         notes: list[str] = []
         for metric in self.metrics.values():
             notes += metric.notes()
@@ -140,7 +150,7 @@ class _Tally:
         if too_many:
             names = ", ".join(too_many)
             notes.append(f"more than {MOST_VALUES} values, so not compared as slices: {names}")
-        return notes
+        return notes + reading_words(self.rows.reading)
 
     def slices(self, manifest: Manifest) -> tuple[SliceSummary, ...]:
         """The slices that say most."""
@@ -182,6 +192,7 @@ class _Rows:
         self.verdicts: Counter[Verdict | None] = Counter()
         self.patterns: Counter[str] = Counter()
         self.bad_rows: list[BadRow] = []
+        self.reading: Counter[str] = Counter()
         self._failing: Counter[str | None] = Counter()
         # Root cause -> cluster -> failing rows. The clusters are needed for the interval.
         self._causes: dict[str, Counter[str | None]] = {}
@@ -200,6 +211,8 @@ class _Rows:
             if len(self.bad_rows) < BAD_ROWS_SHOWN:
                 self.bad_rows.append(line.bad)
             return
+        if line.reading:
+            self.reading.update(line.reading)
         if not line.done:
             return
         self.scored += 1

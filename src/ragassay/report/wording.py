@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ragassay.core import (
+    NO_RATIONALE,
+    REPAIRED,
     AppUsage,
     Cause,
     CauseShare,
@@ -233,6 +235,27 @@ def count(n: int, noun: str, plural: str = "") -> str:
     if n != 1:
         noun = plural or noun + "s"
     return f"{n:,} {noun}"
+
+
+def reading_words(reading: Mapping[str, int]) -> list[str]:
+    """How the judge's replies were read, where they were not in the form that was asked for.
+
+    reading: as in `RowResult`.
+    """
+    lines: list[str] = []
+    repaired = reading.get(REPAIRED.rstrip(":"), 0)
+    if repaired:
+        counts = [(flag, n) for flag, n in reading.items() if flag.startswith(REPAIRED)]
+        counts.sort(key=lambda item: (-item[1], item[0]))
+        repairs = [f"{flag.removeprefix(REPAIRED).replace('_', ' ')} {n:,}" for flag, n in counts]
+        lines.append(
+            f"{count(repaired, 'verdict')} read after the form of the judge's reply was repaired:"
+            f" {', '.join(repairs)}"
+        )
+    missing = reading.get(NO_RATIONALE, 0)
+    if missing:
+        lines.append(f"{count(missing, 'verdict')} without a rationale: the judge gave none")
+    return lines
 
 
 def p_value(p: float | None) -> str:

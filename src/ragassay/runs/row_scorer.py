@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 from ragassay.core import (
+    REPAIRED,
     BadRow,
     Diagnosis,
     Judgment,
+    JudgmentAddress,
     RowResult,
     Sample,
     Score,
@@ -121,10 +125,14 @@ class RowScorer:
                 sample = await self._answer(index, row, self._run_application)
             samples.append((index, sample))
         outcomes = await _BlockScoring(self, samples).run()
-        for (index, sample), (scores, capped) in zip(samples, outcomes, strict=True):
-            diagnosis = self._diagnose(sample, scores)
+        for (index, sample), outcome in zip(samples, outcomes, strict=True):
+            diagnosis = self._diagnose(sample, outcome.scores)
             # A row that lacks a judgment for want of money is done again by a resume.
-            results.append(RowResult(index, sample, scores, diagnosis, done=not capped))
+            done = not outcome.is_capped
+            reading = outcome.reading
+            results.append(
+                RowResult(index, sample, outcome.scores, diagnosis, done=done, reading=reading)
+            )
         return results
 
     async def _answer(self, index: int, row: Sample, run_application: RunApplication) -> Sample:
@@ -167,6 +175,16 @@ class RowScorer:
         return text
 
 
+class _RowOutcome(NamedTuple):
+    """What came of a row: its scores, whether a cap kept a judgment from it (then it is to be done
+    again), and how the replies to it were read.
+    """
+
+    scores: tuple[Score, ...]
+    is_capped: bool
+    reading: Mapping[str, int]
+
+
 class _BlockScoring:
     """The flows of one block of rows, from their first step to their Scores."""
 
@@ -175,16 +193,16 @@ class _BlockScoring:
         self._samples = samples
         self._scores: list[list[Score | None]] = [[None] * len(scorer.metrics) for _ in samples]
         self._capped = [False] * len(samples)
+        # Of each row the judgments whose replies were not quite in the form that was asked for.
+        self._readings: list[dict[JudgmentAddress, tuple[str, ...]]] = [{} for _ in samples]
         # Seconds that each of the user's own metrics may still take for each row.
         self._seconds_left = [
             dict.fromkeys(scorer.users_own, scorer.metric_timeout) for _ in samples
         ]
         self._questions: list[Question] = []
 
-    async def run(self) -> list[tuple[tuple[Score, ...], bool]]:
-        """Of each row its scores, and whether a cap kept a judgment from it: then it is to be done
-        again.
-        """
+    async def run(self) -> list[_RowOutcome]:
+        """The outcome of each row."""
         scorer = self._scorer
         places = product(range(len(self._samples)), range(len(scorer.metrics)))
         await self._advance([(row, position, None, ()) for row, position in places])
@@ -196,17 +214,25 @@ class _BlockScoring:
             steps: list[_NextStep] = []
             for row, position, flow, requests in questions:
                 answers = tuple([judgments[address] for address, _ in requests])
-                for judgment in answers:
-                    if judgment.status is Status.OVER_BUDGET:
-                        self._capped[row] = True
+                self._note_answers(row, answers)
                 steps.append((row, position, flow, answers))
             # To plan the next requests takes longer than to send those that are ready.
             await scorer.dispatcher.turn()
             await self._advance(steps)
-        results: list[tuple[tuple[Score, ...], bool]] = []
-        for scores, capped in zip(self._scores, self._capped, strict=True):
-            results.append((tuple([score for score in scores if score is not None]), capped))
-        return results
+        outcomes: list[_RowOutcome] = []
+        for scores, capped, read in zip(self._scores, self._capped, self._readings, strict=True):
+            made = tuple([score for score in scores if score is not None])
+            outcomes.append(_RowOutcome(made, capped, _reading(read.values()) if read else {}))
+        return outcomes
+
+    def _note_answers(self, row: int, answers: Sequence[Judgment]) -> None:
+        for judgment in answers:
+            if judgment.status is Status.OVER_BUDGET:
+                self._capped[row] = True
+            if judgment.flags:
+                flags = judgment.reading
+                if flags:
+                    self._readings[row][judgment.judge, judgment.key] = flags
 
     async def _advance(self, steps: Sequence[_NextStep]) -> None:
         scorer = self._scorer
@@ -272,6 +298,16 @@ class _BlockScoring:
         finally:
             if started:
                 left[position] -= time.monotonic() - started
+
+
+def _reading(flags_of_judgments: Iterable[tuple[str, ...]]) -> dict[str, int]:
+    """How many judgments carry each flag of how they were read, as in `RowResult.reading`."""
+    counts: Counter[str] = Counter()
+    for flags in flags_of_judgments:
+        counts.update(flags)
+        if any(flag.startswith(REPAIRED) for flag in flags):
+            counts[REPAIRED.rstrip(":")] += 1
+    return dict(sorted(counts.items()))
 
 
 def _place(question: Question) -> tuple[int, int]:

@@ -54,7 +54,7 @@ class StoredRun:
 
 class RowLine(NamedTuple):
     """One row without its texts. cause: name of the root cause, "" for none; finer: names of the
-    finer ones; pattern: as in Diagnosis.
+    finer ones; pattern: as in Diagnosis; reading: as in RowResult.
     """
 
     index: int  # type: ignore[assignment]  # hides tuple.index, which nobody asks of a line
@@ -68,6 +68,7 @@ class RowLine(NamedTuple):
     bad: BadRow | None
     done: bool
     finer: tuple[str, ...] = ()
+    reading: Mapping[str, int] = {}
 
 
 class ScoreLine(NamedTuple):
@@ -120,10 +121,13 @@ def pack(row: RowResult) -> bytes:
         None if row.bad is None else astuple(row.bad),
         row.done,
         [_pack_score(score) for score in row.scores],
-        # Where there are none nothing is added: rows that an older version stored are packed like
-        # theirs.
-        *([[cause.name for cause in row.diagnosis.finer]] if row.diagnosis.finer else []),
     ]
+    # Where there are none nothing is added: rows that an older version stored are packed like
+    # theirs.
+    if row.diagnosis.finer or row.reading:
+        plain.append([cause.name for cause in row.diagnosis.finer])
+    if row.reading:
+        plain.append(dict(row.reading))
     return codec.dump(plain)
 
 
@@ -163,8 +167,8 @@ def row_and_scores(data: bytes) -> tuple[RowLine, list[ScoreLine]]:
 
 
 def _row_line(plain: Any) -> RowLine:
-    # Lines of an older version end before the finer causes.
-    index, id_, verdict, cause, pattern, cluster, slices, usage, bad, done, _, *finer = plain
+    # Lines of an older version end before the finer causes, or before the reading.
+    index, id_, verdict, cause, pattern, cluster, slices, usage, bad, done, _, *more = plain
     return RowLine(
         index,
         id_,
@@ -176,7 +180,8 @@ def _row_line(plain: Any) -> RowLine:
         None if usage is None else AppUsage(*usage),
         None if bad is None else BadRow(*bad),
         done,
-        tuple(finer[0]) if finer else (),
+        tuple(more[0]) if more else (),
+        more[1] if len(more) > 1 else {},
     )
 
 

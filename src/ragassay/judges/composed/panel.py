@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.core import (
+    REPAIRED,
     Evidence,
     JudgeFlow,
     Judgment,
@@ -147,7 +148,7 @@ def verdict(votes: Sequence[Vote], scale: Scale) -> Judgment:
         probability=_mean_probability(usable),
         rationale=f"{passing} of {len(votes)} members pass it{without}.\n{rationale}",
         evidence=tuple(evidence),
-        flags=_flags_of_most([judgment.flags for judgment in winners]),
+        flags=(*_flags_of_most(winners), *_repairs(winners)),
         passes=passes,
         sources=_sources(winners),
     )
@@ -214,12 +215,23 @@ def _middle(winners: Sequence[Judgment], scale: Scale) -> Rating:
     return scale.ratings[most_frequent]
 
 
-def _flags_of_most(lists: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The flags that more than half of the lists hold."""
+def _flags_of_most(winners: Sequence[Judgment]) -> tuple[str, ...]:
+    """What more than half of the Judgments flag; not how their replies were read."""
     counts = Counter[str]()
-    for flags in lists:
-        counts.update(dict.fromkeys(flags, 1))
-    return tuple(flag for flag, count in counts.items() if 2 * count > len(lists))
+    for judgment in winners:
+        counts.update(dict.fromkeys(judgment.flags, 1))
+        counts.subtract(judgment.reading)
+    return tuple(flag for flag, count in counts.items() if 2 * count > len(winners))
+
+
+def _repairs(winners: Sequence[Judgment]) -> list[str]:
+    """What was repaired in any of the replies. A member without a rationale leaves the panel, whose
+    rationale names its members, with one.
+    """
+    repairs: set[str] = set()
+    for judgment in winners:
+        repairs.update(flag for flag in judgment.reading if flag.startswith(REPAIRED))
+    return sorted(repairs)
 
 
 def _sources(winners: Sequence[Judgment]) -> tuple[int, ...] | None:
