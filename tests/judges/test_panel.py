@@ -130,6 +130,14 @@ def test_a_cap_leaves_the_verdict_open_even_with_a_majority() -> None:
     assert vote(graded(3), graded(3), lost(Status.OVER_BUDGET)).status is Status.OVER_BUDGET
 
 
+def test_how_a_members_reply_was_read_is_said_of_the_panel_and_its_own_rationale_is_there() -> None:
+    repaired = ("abstention", "no_rationale", "repaired:bare_list")
+    votes = [graded(3, flags=repaired), graded(3, flags=("abstention",)), graded(3)]
+    judgment = verdict([(f"m{n}", vote) for n, vote in enumerate(votes)], GRADES)
+    assert judgment.flags == ("abstention", "repaired:bare_list")
+    assert judgment.rationale
+
+
 def test_evidence_flags_and_sources_are_the_winners() -> None:
     a, b = Evidence(0, 0, 1, "a"), Evidence(1, 0, 1, "b")
     judgment = vote(

@@ -54,6 +54,36 @@ def test_a_metric_that_does_not_apply_says_to_how_many_rows_and_why(store, mixed
     assert relevance.n == 6
 
 
+def test_how_replies_were_read_is_summed_over_the_rows_and_said_in_words(store, make, save):
+    commas = {"repaired": 2, "repaired:trailing_comma": 2, "no_rationale": 1}
+    both = {"repaired": 1, "repaired:bare_list": 1, "repaired:trailing_comma": 1}
+    rows = [
+        replace(make.row(0), reading=commas),
+        replace(make.row(1), reading=both),
+        make.row(2),
+    ]
+    s = summarise(store, save(rows))
+    assert s.reading == {
+        "repaired": 3,
+        "repaired:trailing_comma": 3,
+        "repaired:bare_list": 1,
+        "no_rationale": 1,
+    }
+    assert s.notes == (
+        "3 verdicts read after the form of the judge's reply was repaired: trailing comma 3,"
+        " bare list 1",
+        "1 verdict without a rationale: the judge gave none",
+    )
+    assert summary_json(s)["reading"] == s.reading
+    assert row_json(present(store.row("run1", rows[0].id)))["reading"] == commas
+
+
+def test_replies_in_the_form_that_was_asked_for_need_no_word(store, mixed):
+    s = summarise(store, mixed)
+    assert s.reading == {}
+    assert not any("repaired" in note for note in s.notes)
+
+
 def test_seconds_are_not_squeezed_into_0_to_1(store, mixed):
     latency = metric(summarise(store, mixed), "latency")
     assert (latency.unit, latency.mean) == ("s", 1.5)
