@@ -161,16 +161,20 @@ def answering(form: Form) -> Callable[[Body], Any]:
     return answer
 
 
+def evaluate(server: LLMServer, store: Path) -> ragassay.Run:
+    return ragassay.evaluate(
+        rows(),
+        "groundedness,context_relevance,answer_relevance",
+        judge="openai:mock",
+        base_url=server.url,
+        store=store,
+    )
+
+
 def judged(form: Form, store: Path) -> tuple[ragassay.Run, dict[tuple[str, str], list[Any]], int]:
     """The run, its ratings by row and metric, and the calls that it took."""
     with LLMServer(answer=answering(form)) as server:
-        run = ragassay.evaluate(
-            rows(),
-            "groundedness,context_relevance,answer_relevance",
-            judge="openai:mock",
-            base_url=server.url,
-            store=store,
-        )
+        run = evaluate(server, store)
         ratings: dict[tuple[str, str], list[Any]] = {}
         for row in run.rows():
             for score in row.scores:
@@ -224,7 +228,13 @@ def test_what_was_repaired_is_in_the_summary_in_the_report_and_in_the_judgments(
         texts = [{**entry, "rating": spelt(entry["rating"])} for entry in entries]
         return as_json(texts).replace("]}", ",]}").replace("[,]", "[]")
 
-    run, _, _ = judged(form, tmp_path / "s.db")
+    with LLMServer(answer=answering(form)) as server:
+        run = evaluate(server, tmp_path / "s.db")
+        calls = server.stats()["calls"]
+        again = evaluate(server, tmp_path / "s.db")
+        assert server.stats()["calls"] == calls
+    # A judgment that is taken from the store was read as it was.
+    assert again.summary.reading == run.summary.reading
     words = (
         "36 verdicts read after the form of the judge's reply was repaired: rating as text 36,"
         " trailing comma 36"
@@ -237,7 +247,3 @@ def test_what_was_repaired_is_in_the_summary_in_the_report_and_in_the_judgments(
         for score in row.scores:
             assert all("repaired:trailing_comma" in part.flags for part in score.parts)
             assert score.flags == ()
-    # A judgment that is taken from the store was read as it was.
-    again, _, calls = judged(form, tmp_path / "s.db")
-    assert calls == 0
-    assert again.summary.reading == run.summary.reading
