@@ -46,11 +46,13 @@ class JudgeInfo:
 
     @property
     def sends_nothing(self) -> bool:
-        """Whether no text left this machine to be judged: true of the offline judge alone.
+        """Whether no text left this machine to be judged: true of the offline judge and of local
+        models alone.
 
         A judge without a `base_url` is not enough: a provider's model need not name its host.
         """
-        return self.uri.strip().lower() == "offline" and not self.base_url
+        scheme = self.uri.strip().lower().partition(":")[0]
+        return scheme in ("offline", "local") and not self.base_url
 
 
 @dataclass(frozen=True, slots=True)

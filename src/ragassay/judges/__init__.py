@@ -7,7 +7,7 @@ from ragassay.judges.composed.cascade import CascadeJudge
 from ragassay.judges.composed.cross_check import CheckedJudge
 from ragassay.judges.composed.panel import PanelJudge
 from ragassay.judges.composed.routed import RoutedJudge
-from ragassay.judges.composed.uri import composition
+from ragassay.judges.composed.uri import composition, with_absolute_folders
 from ragassay.judges.llm.judge import LLMJudge
 from ragassay.judges.local.judge import LocalJudge, answers_task
 from ragassay.judges.offline.judge import OfflineJudge, answers_offline
@@ -37,4 +37,5 @@ __all__ = [
     "check",
     "composition",
     "declines",
+    "with_absolute_folders",
 ]

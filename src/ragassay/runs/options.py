@@ -96,6 +96,15 @@ def _storable_proxy(proxy: str) -> str:
     return without_password(proxy)
 
 
+def _judge_uri(uri: str) -> str:
+    """The folder of a local model may be given from the folder that the command runs in."""
+    if "local:" not in uri.lower():
+        return uri
+    from ragassay.judges.composed.uri import with_absolute_folders
+
+    return with_absolute_folders(uri)
+
+
 def _name_of_application(app: str | Callable[..., Any]) -> str:
     if isinstance(app, str):
         return app
@@ -122,7 +131,8 @@ class Options:
     )
     judge: str = option(
         "offline",
-        "'offline' (no key, no network), or 'PROVIDER:MODEL' such as openai:MODEL, ollama:MODEL.",
+        "'offline' (no key, no network), 'local:FOLDER', or 'PROVIDER:MODEL' such as openai:MODEL.",
+        convert=_judge_uri,
     )
     base_url: str | None = option(
         None, "Address of the judge's server, such as http://localhost:8000/v1."

@@ -166,6 +166,11 @@ def _advance(flows: Sequence[_Flow]) -> Generator[Ask, tuple[Reply, ...], None]:
         flow.advance(flow_replies)
 
 
+def runs_here(uri: str) -> bool:
+    """Whether the judge's model runs on this machine, and its calls cost nothing."""
+    return uri == "offline" or uri.startswith("local:")
+
+
 def groups_of_first_online(
     members: Sequence[Judge], requests: Sequence[Request]
 ) -> list[tuple[Request, ...]]:
@@ -173,6 +178,6 @@ def groups_of_first_online(
     that cost.
     """
     for member in members:
-        if member.uri != "offline":
+        if not runs_here(member.uri):
             return member.groups(requests)
     return members[0].groups(requests)

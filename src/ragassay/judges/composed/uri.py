@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import math
+import os
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -60,6 +62,40 @@ def composition(uri: str) -> Composition | None:
         case _:
             return None
     return composed
+
+
+def with_absolute_folders(uri: str) -> str:
+    """The judge's URI with the folders of local models as absolute paths, so that a resume in
+    another folder and a worker on another machine find them.
+
+    A name that is no folder here stays, and a URI that cannot be read. A path stays relative where
+    its full form would hold a mark of composed URIs.
+    """
+    rule, colon, rest = uri.partition(":")
+    if rule.strip().lower() == "local":
+        return f"local:{_absolute(rest.strip())}"
+    if rule.strip().lower() not in ("panel", "cascade", "checked"):
+        return uri
+    parts = re.split(r"([+>,])", rest)
+    for place, part in enumerate(parts):
+        scheme, mark, name = part.partition(":")
+        if mark and scheme.strip().lower() == "local":
+            parts[place] = f"local:{_absolute(name)}"
+    return rule + colon + "".join(parts)
+
+
+def _absolute(name: str) -> str:
+    """A local model's folder as an absolute path, where it is one; settings behind it stay."""
+    folder, mark, rest = name.partition("?")
+    path = os.path.expanduser(folder.strip())
+    if not os.path.isdir(path):
+        # The confidence of a cascade or a revision of the hub.
+        folder, at, behind = folder.rpartition("@")
+        if not at or not os.path.isdir(os.path.expanduser(folder.strip())):
+            return name
+        path, rest, mark = os.path.expanduser(folder.strip()), f"{at}{behind}{mark}{rest}", ""
+    full = os.path.abspath(path)
+    return name if set(full) & set("+>,") else full + mark + rest
 
 
 def _members(uri: str, written: list[str]) -> tuple[str, ...]:

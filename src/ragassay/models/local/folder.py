@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from ragassay.core import EnvironmentFailure, shorten
 
 CONFIG, TOKENIZER, TOKENIZER_CONFIG = "config.json", "tokenizer.json", "tokenizer_config.json"
 SAFETENSORS, SAFETENSORS_INDEX = "model.safetensors", "model.safetensors.index.json"
-_GRAPHS = ("model.onnx", "onnx/model.onnx")
+GRAPHS = ("model.onnx", "onnx/model.onnx")
 # Files whose reading may run code of whoever wrote them, and those of other frameworks.
 UNSAFE = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
 _BLOCK = 1 << 20
@@ -61,7 +62,7 @@ def find_weights(folder: Path, name: str | None) -> Weights:
     """
     if name is not None:
         return _named_weights(folder, name)
-    for graph in _GRAPHS:
+    for graph in GRAPHS:
         if (folder / graph).is_file():
             return _graph(folder / graph)
     if (folder / SAFETENSORS).is_file():
@@ -72,7 +73,12 @@ def find_weights(folder: Path, name: str | None) -> Weights:
     graphs = sorted([*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")])
     if len(graphs) == 1:
         return _graph(graphs[0])
-    raise _no_weights(folder, graphs)
+    if graphs:
+        names = ", ".join(str(graph.relative_to(folder)) for graph in graphs)
+        why = f"it has several graphs: {shorten(names)}"
+        fix = "name one of them: file: NAME in ragassay.yaml, ?file=NAME"
+        raise unusable(str(folder), why, fix)
+    raise no_weights(str(folder), [path.name for path in sorted(folder.iterdir())])
 
 
 def _named_weights(folder: Path, name: str) -> Weights:
@@ -119,21 +125,16 @@ _CONVERT = (
 )
 
 
-def _no_weights(folder: Path, graphs: list[Path]) -> EnvironmentFailure:
-    if graphs:
-        names = ", ".join(str(graph.relative_to(folder)) for graph in graphs)
-        why = f"it has several graphs: {shorten(names)}"
-        return unusable(str(folder), why, "name one of them: file: NAME in ragassay.yaml, ?file=")
-    unsafe: list[str] = []
-    for pattern in UNSAFE:
-        unsafe += sorted(path.name for path in folder.glob(pattern))
+def no_weights(where: str, files: Sequence[str]) -> EnvironmentFailure:
+    """E0413 for a model with these files, none of which is loaded."""
+    unsafe = [name for name in files if any(fnmatch(name, pattern) for pattern in UNSAFE)]
     if unsafe:
         why = (
             f"it has {shorten(', '.join(unsafe), 80)} only, a format that is not loaded: reading it"
             " may run code of whoever wrote it"
         )
-        return unusable(str(folder), why, _CONVERT)
-    return unusable(str(folder), "it has neither model.onnx nor model.safetensors", _CONVERT)
+        return unusable(where, why, _CONVERT)
+    return unusable(where, "it has neither model.onnx nor model.safetensors", _CONVERT)
 
 
 def file_digest(path: Path) -> str:
@@ -155,8 +156,3 @@ def _hash(path: Path, _size: int, _changed: int) -> str:
         while block := file.read(_BLOCK):
             content.update(block)
     return content.hexdigest()
-
-
-def digests(files: Mapping[str, Path]) -> dict[str, str]:
-    """Name -> SHA-256 of the file, where it is there."""
-    return {name: file_digest(path) for name, path in files.items() if path.is_file()}

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ragassay.core import EnvironmentFailure, SetupError, shorten
-from ragassay.models.local.folder import SAFETENSORS, SAFETENSORS_INDEX
+from ragassay.models.local.folder import (
+    CONFIG,
+    GRAPHS,
+    SAFETENSORS,
+    SAFETENSORS_INDEX,
+    TOKENIZER,
+    no_weights,
+)
 
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+(?:@[\w./-]+)?")
 # What is fetched beside the weights.
@@ -23,15 +30,20 @@ class Location(NamedTuple):
     hub_name: str
 
 
-def locate(name: str, *, no_network: bool, only_config: bool = False) -> Location:
+def locate(
+    name: str, *, no_network: bool, file: str | None = None, only_config: bool = False
+) -> Location:
     """The folder of a model that is named by its path or hub name ("ORG/NAME" or
     "ORG/NAME@REVISION"); fetched from the hub where it is not cached and `no_network` allows it.
 
-    A path wins where a folder is there. only_config: config.json and the tokenizer, no weights.
-    Raises SetupError E0414 for what is neither, E0105 without huggingface_hub, EnvironmentFailure
-    E0415 where the hub does not give the model.
+    A path wins where a folder is there. file: the weights, where they are chosen by hand.
+    only_config: config.json and the tokenizer, no weights. Raises SetupError E0414 for what is
+    neither, E0105 without huggingface_hub, EnvironmentFailure E0415 where the hub does not give the
+    model, E0413 where it has no weights that are loaded.
     """
-    path = Path(name).expanduser()
+    if not name.strip():
+        raise _no_model(name, "the name is missing")
+    path = Path(os.path.expanduser(name))
     if path.is_dir():
         return Location(path, "")
     if path.is_file():
@@ -39,8 +51,24 @@ def locate(name: str, *, no_network: bool, only_config: bool = False) -> Locatio
     if name.startswith((".", "~", os.sep)) or not _HUB_NAME.fullmatch(name):
         raise _no_model(name, "there is no such folder, and it is no ORG/NAME of the hub")
     hub_name, _, revision = name.partition("@")
-    folder = _snapshot(hub_name, revision or None, no_network=no_network, only_config=only_config)
-    return Location(folder, hub_name)
+    wanted = _Wanted(hub_name, revision or None, file, only_config)
+    return Location(_snapshot(wanted, no_network), hub_name)
+
+
+class _Wanted(NamedTuple):
+    """What is asked of the hub."""
+
+    name: str
+    revision: str | None
+    file: str | None
+    only_config: bool
+
+    def is_in(self, folder: Path) -> bool:
+        """Whether the folder has all of it."""
+        if self.only_config:
+            return (folder / TOKENIZER).is_file()
+        names = (self.file,) if self.file else (*GRAPHS, SAFETENSORS, SAFETENSORS_INDEX)
+        return any((folder / name).is_file() for name in names)
 
 
 def _no_model(name: str, why: str) -> SetupError:
@@ -53,45 +81,57 @@ def _no_model(name: str, why: str) -> SetupError:
     )
 
 
-def _snapshot(name: str, revision: str | None, *, no_network: bool, only_config: bool) -> Path:
+def _snapshot(wanted: _Wanted, no_network: bool) -> Path:
+    """The cached copy where it is complete, so that the hub is asked once and a run does not depend
+    on it; else what the hub gives.
+    """
     hub = _hub()
+    no_network = no_network or hub.constants.HF_HUB_OFFLINE
+    config = hub.try_to_load_from_cache(wanted.name, CONFIG, revision=wanted.revision)
+    cached = Path(config).parent if isinstance(config, str) else None
+    if cached is not None and (no_network or wanted.is_in(cached)):
+        return cached
+    if no_network:
+        raise _not_fetched(wanted.name, "", "no network is allowed")
     try:
-        if no_network or hub.constants.HF_HUB_OFFLINE:
-            return Path(hub.snapshot_download(name, revision=revision, local_files_only=True))
-        patterns = list(_BESIDE)
-        if not only_config:
-            files = hub.HfApi().list_repo_files(name, revision=revision)
-            patterns += _weight_files(files)
-        return Path(hub.snapshot_download(name, revision=revision, allow_patterns=patterns))
+        patterns = [*_BESIDE, *_weights_of(wanted, hub)]
+        return Path(
+            hub.snapshot_download(wanted.name, revision=wanted.revision, allow_patterns=patterns)
+        )
+    except EnvironmentFailure:
+        raise
     except Exception as error:  # its own kinds, those of its HTTP library, and OSError
-        raise _not_fetched(name, no_network, error) from error
+        why = f"{type(error).__name__}: {shorten(str(error))}"
+        raise _not_fetched(wanted.name, ", and was not fetched", why) from error
 
 
-def _weight_files(files: list[str]) -> list[str]:
-    """Those of the hub's files that hold the weights: one format and precision, not all."""
-    for graph in ("model.onnx", "onnx/model.onnx"):
+def _weights_of(wanted: _Wanted, hub: Any) -> list[str]:
+    """The hub's files that hold the weights: one format and precision, not all."""
+    if wanted.only_config:
+        return []
+    siblings = hub.HfApi().model_info(wanted.name, revision=wanted.revision).siblings
+    files = [str(each.rfilename) for each in siblings or ()]
+    for graph in (wanted.file, *GRAPHS) if wanted.file else GRAPHS:
         if graph in files:
-            return [name for name in files if name.startswith(graph)]
+            return [name for name in files if name.startswith(str(graph))]
     if SAFETENSORS in files:
         return [SAFETENSORS]
-    shards = [name for name in files if name.endswith(".safetensors") and "/" not in name]
-    return [SAFETENSORS_INDEX, *shards] if SAFETENSORS_INDEX in files else []
+    if SAFETENSORS_INDEX in files:
+        shards = [name for name in files if name.endswith(".safetensors") and "/" not in name]
+        return [SAFETENSORS_INDEX, *shards]
+    raise no_weights(f"local:{wanted.name}", files)
 
 
-def _not_fetched(name: str, no_network: bool, error: Exception) -> EnvironmentFailure:
-    fix = (
-        f"download it where there is a network (hf download {name}) and name its folder, or set"
-        " HF_HOME to a cache that has it"
-    )
-    if no_network:
-        fix += ", or leave --no-network out"
+def _not_fetched(name: str, what: str, why: str) -> EnvironmentFailure:
     return EnvironmentFailure(
         "E0415",
-        f"The model {shorten(name, 80)} is not in the cache of the Hugging Face hub"
-        + (", and --no-network forbids to fetch it." if no_network else ", and was not fetched."),
+        f"The model {shorten(name, 80)} is not in the cache of the Hugging Face hub{what}.",
         where=f"local:{name}",
-        why=f"{type(error).__name__}: {shorten(str(error))}",
-        fix=fix,
+        why=why,
+        fix=(
+            f"download it where there is a network (hf download {name}) and name its folder, or"
+            " set HF_HOME to a cache that has it"
+        ),
     )
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ragassay.models.local.engine import LocalEngine
 
 _TASKS = ("support", "relevance", "answer")
-# Models that stay loaded: a panel has a few of them, and a second run does not load them again.
-_LOADED = 4
+# Models that stay loaded, so that a second run in this process does not load them again.
+_LOADED = 2
 
 
 class LocalModel(ThreadedModel["LocalEngine"]):

@@ -73,7 +73,7 @@ def _of_one(outputs: Any) -> Outputs:
 
 def not_loaded(folder: Path, name: str, error: BaseException) -> EnvironmentFailure:
     """E0413 for weights that a library cannot load."""
-    why = f"{name} cannot be loaded: {type(error).__name__}: {shorten(str(error))}"
+    why = f"{name} cannot be loaded: {type(error).__name__}: {shorten(str(error), 500)}"
     return unusable(str(folder), why, "download or export the model again")
 
 

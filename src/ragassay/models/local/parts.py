@@ -96,7 +96,7 @@ def find_parts(name: str, *, no_network: bool) -> Parts:
     missing, EnvironmentFailure E0413 and E0415 for files that are missing or damaged.
     """
     model, given = split_uri(name)
-    location = locate(model, no_network=no_network)
+    location = locate(model, no_network=no_network, file=given.file)
     folder = location.folder
     where = f"local:{shorten(model, 200)}"
     config = read_json(folder / CONFIG)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,8 @@ class TorchNetwork:
         self._device = parts.device
         self._decodes = parts.meaning.kind == "seq2seq"
         try:
-            model = _weighted(parts) if parts.prefix else _saved(parts)
+            with _quiet():
+                model = _weighted(parts) if parts.prefix else _saved(parts)
             self._model = model.eval().to(parts.device)
         except EnvironmentFailure:
             raise
@@ -54,7 +56,7 @@ class TorchNetwork:
         """As `Network.run`. Raises the errors of PyTorch."""
         torch = self._torch
         if self._device == "cpu" and not getattr(self._threads, "is_set", False):
-            # Of the thread that calls; those of the user's own program keep theirs.
+            # Of the thread that calls; those that the user's own program runs already keep theirs.
             torch.set_num_threads(1)
             self._threads.is_set = True
         inputs: dict[str, Any] = {"input_ids": [ids], "attention_mask": [[1] * len(ids)]}
@@ -72,6 +74,24 @@ class TorchNetwork:
             logits = logits[0]
         outputs: Outputs = np.asarray(logits, np.float32)
         return outputs
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No bars and no advice of transformers while a model is loaded: what is wrong with it is an
+    error here.
+    """
+    from transformers.utils import logging
+
+    shows_bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if shows_bars:
+            logging.enable_progress_bar()
 
 
 def _saved(parts: Parts) -> Any:
@@ -123,7 +143,8 @@ def _weighted(parts: Parts) -> Any:
     }
     report = model.load_state_dict(named, strict=False)
     # A table that is used in two places stands in the file once.
-    tied = set(getattr(model, "all_tied_weights_keys", None) or ())
+    tied = {*(getattr(model, "all_tied_weights_keys", None) or ())}
+    tied |= {*(getattr(model, "_tied_weights_keys", None) or ())}
     missing = [name for name in report.missing_keys if name not in tied]
     if missing:
         raise _lacking(parts, missing)
