@@ -64,7 +64,7 @@ def score_of(run: ragassay.Run, row: str) -> ragassay.Score:
     return score
 
 
-def ratings(run: ragassay.Run, row: str) -> list[int | str | None]:
+def ratings(run: ragassay.Run, row: str) -> list[object]:
     """The ratings of the row's claims, or of its chunks."""
     return [part.rating for part in score_of(run, row).parts]
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -16,8 +15,8 @@ from ragassay.core import EnvironmentFailure, shorten
 CONFIG, TOKENIZER, TOKENIZER_CONFIG = "config.json", "tokenizer.json", "tokenizer_config.json"
 SAFETENSORS, SAFETENSORS_INDEX = "model.safetensors", "model.safetensors.index.json"
 GRAPHS = ("model.onnx", "onnx/model.onnx")
-# Files whose reading may run code of whoever wrote them, and those of other frameworks.
-UNSAFE = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
+# Endings of files whose reading may run code of whoever wrote them, and those of other frameworks.
+UNSAFE = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
 _BLOCK = 1 << 20
 
 
@@ -127,7 +126,7 @@ _CONVERT = (
 
 def no_weights(where: str, files: Sequence[str]) -> EnvironmentFailure:
     """E0413 for a model with these files, none of which is loaded."""
-    unsafe = [name for name in files if any(fnmatch(name, pattern) for pattern in UNSAFE)]
+    unsafe = [name for name in files if name.endswith(UNSAFE)]
     if unsafe:
         why = (
             f"it has {shorten(', '.join(unsafe), 80)} only, a format that is not loaded: reading it"
