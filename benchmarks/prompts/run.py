@@ -1,22 +1,25 @@
-"""Calls and prompt tokens of a row, and the share that a provider's prefix cache would serve.
+"""Calls, words and prompt tokens of a row, and the share that a prefix cache would serve.
 
-    python benchmarks/prompts/run.py [--rows 60] [--in-flight 32]
+    python benchmarks/prompts/run.py [--rows 60] [--in-flight 32] [--bench ../shared/bench]
 
 The requests are real: `ragassay.evaluate` runs the triad (context relevance, groundedness, answer
 relevance) against a local server that keeps every request in the order of its arrival. Rows: the
 example rows of the package; made rows with 4 contexts of 100 words and 4 claims; made rows with 8
-contexts of 400 words and 4 claims. Ways of asking: batched (as by default), one call a chunk (a
-rubric that extends context_relevance with `batch: 1`), single calls (one a claim and chunk).
+contexts of 400 words and 4 claims; where its folder is there, the rows of the common bench, on
+which benchmarks/engine counted the words of the peers (results/engine.json). Ways of asking:
+batched (as by default), one call a chunk (a rubric that extends context_relevance with `batch: 1`),
+single calls (one a claim and chunk). The call that learns the model before the rows is left out.
 
 Tokens, as no vocabulary of a chat model is at hand: UTF-8 bytes by 4, and beside it the WordPiece
-vocabulary (uncased BERT) that comes with the offline judge. The cache: a prefix of 1,024 tokens or
-more, in steps of 128, is served when an earlier request with it was answered; nothing is forgotten
-(a run sends its next request within a provider's minutes) and all requests reach the same cache, so
-that the shares are upper bounds. A request is taken as answered when as many others as may be in
-flight have arrived after it. Shares are over the second half of the requests, when the cache is
-warm. The hosted OpenAI service puts the JSON schema of the reply in front of the prompt, other
-servers do not show it to the model: both are printed. Writes benchmarks/results/prompts.json and
-prompts.md.
+vocabulary (uncased BERT) that comes with the offline judge. The cache of a hosted provider: a
+prefix of 1,024 tokens or more, in steps of 128, is served when an earlier request with it was
+answered; nothing is forgotten (a run sends its next request within a provider's minutes) and all
+requests reach the same cache, so that the shares are upper bounds. The cache of a server of one's
+own (vLLM, SGLang): the same in steps of 16, from the first token on. A request is taken as answered
+when as many others as may be in flight have arrived after it. Shares are over the second half of
+the requests, when the cache is warm. The hosted OpenAI service puts the JSON schema of the reply in
+front of the prompt, other servers do not show it to the model: both are printed. Writes
+benchmarks/results/prompts.json and prompts.md.
 """
 
 from __future__ import annotations
@@ -41,7 +44,10 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
 
 METRICS = "context_relevance, groundedness, answer_relevance"
 LEAST, STEP = 1024, 128
-GOAL_CALLS, GOAL_SHARE = 3, 0.5
+OWN_LEAST, OWN_STEP = 16, 16
+GOAL_CALLS, GOAL_SHARE, GOAL_WORDS = 3, 0.5, 2000
+COMMON = "rows of the common bench"
+BEFORE = 3795  # words a row of the common bench, with the prompts of version 0.1.0
 ONE_A_CHUNK = "---\nid: context_relevance\nversion: 1\nextends: context_relevance\nbatch: 1\n---\n"
 TEXT = """river bridge council harbour engine winter letter market village teacher signal copper
 forest lantern archive garden captain museum station theatre orchard factory island
@@ -50,6 +56,7 @@ WORDS = TEXT.split()
 PASSAGE = re.compile(
     r"<<<(?:passage \d+|context)\|[0-9a-f]+>>>\n(.*?)\n<<<end\|[0-9a-f]+>>>\n*", re.S
 )
+TEXT_OF_ROW = re.compile(r"<<<[^\n|]+\|([0-9a-f]+)>>>\n(.*?)\n<<<end\|\1>>>", re.S)
 QUESTION = re.compile(r"<<<question\|[0-9a-f]+>>>\n(.*?)\n<<<end", re.S)
 
 Body = dict[str, Any]
@@ -88,8 +95,8 @@ def made_rows(count: int, contexts: int, words: int, seed: int = 1) -> list[dict
     return rows
 
 
-def requests_of(rows: object, in_flight: int, **options: Any) -> list[Body]:
-    """What a run over the rows sends, in the order in which it arrives."""
+def requests_of(rows: list[dict[str, Any]], in_flight: int, **options: Any) -> list[Body]:
+    """What a run over the rows sends of them, in the order in which it arrives."""
     import ragassay
     from ragassay.testing import LLMServer
 
@@ -105,7 +112,8 @@ def requests_of(rows: object, in_flight: int, **options: Any) -> list[Body]:
             **options,
         )
         run.close()
-        return list(server.bodies)
+        asked = {str(row["question"]) for row in rows}
+        return [body for body in server.bodies if question(body) in asked]
 
 
 def messages(body: Body) -> str:
@@ -145,7 +153,8 @@ def word_pieces() -> Callable[[str], Tokens]:
 class PrefixCache:
     """Which beginnings of prompts were seen, in whole steps."""
 
-    def __init__(self) -> None:
+    def __init__(self, least: int = LEAST, step: int = STEP) -> None:
+        self._least, self._step = least, step
         self._seen: set[int] = set()
 
     def add(self, tokens: Tokens) -> None:
@@ -158,23 +167,25 @@ class PrefixCache:
         for step in self._steps(tokens):
             if step not in self._seen:
                 break
-            known += STEP
-        return known if known >= LEAST else 0
+            known += self._step
+        return known if known >= self._least else 0
 
     def _steps(self, tokens: Tokens) -> Iterable[int]:
         chain = 0
-        for at in range(0, len(tokens) - STEP + 1, STEP):
-            chain = hash((chain, tuple(tokens[at : at + STEP])))
+        for at in range(0, len(tokens) - self._step + 1, self._step):
+            chain = hash((chain, tuple(tokens[at : at + self._step])))
             yield chain
 
 
-def served_share(prompts: Sequence[Tokens], in_flight: int) -> float:
+def served_share(
+    prompts: Sequence[Tokens], in_flight: int, least: int = LEAST, step: int = STEP
+) -> float:
     """Share of the tokens that the cache serves; a request is answered when `in_flight` more have
     arrived.
 
     Over the second half: a run of a million rows is not like its first hundred requests.
     """
-    cache, served, asked = PrefixCache(), 0, 0
+    cache, served, asked = PrefixCache(least, step), 0, 0
     for n, tokens in enumerate(prompts):
         if n >= in_flight:
             cache.add(prompts[n - in_flight])
@@ -204,6 +215,20 @@ def per_row(recorded: Recorded, count: Callable[[str], Tokens]) -> dict[str, flo
         "tokens": given / recorded.rows,
         "schema_tokens": beside / recorded.rows,
     }
+
+
+def words(recorded: Recorded) -> dict[str, float]:
+    """Words of all messages a row: in all, by rubric, and those that are the row's own texts."""
+    counted: dict[str, float] = {"in all": 0.0}
+    own = 0
+    for body in recorded.bodies:
+        rubric = body["response_format"]["json_schema"]["name"]
+        text = messages(body)
+        counted[rubric] = counted.get(rubric, 0.0) + len(text.split())
+        counted["in all"] += len(text.split())
+        own += sum(len(match[2].split()) for match in TEXT_OF_ROW.finditer(text))
+    counted["the row's own texts"] = own
+    return {name: number / recorded.rows for name, number in counted.items()}
 
 
 def apart(bodies: Sequence[Body]) -> float:
@@ -257,7 +282,30 @@ def shares(
     return found
 
 
-def measure(count: int, in_flight: int) -> dict[str, Any]:
+def common_rows(bench: Path, count: int) -> list[dict[str, Any]]:
+    """Rows as the common bench makes them; [] where it is not there."""
+    if not (bench / "rows.py").is_file():
+        return []
+    sys.path.insert(0, str(bench))
+    import rows as made  # type: ignore[import-not-found]
+
+    fields = {"id": "id", "question": "question", "contexts": "contexts", "answer": "response"}
+    return [{fields[key]: row[key] for key in fields} for row in made.make(count)]
+
+
+def peer_words() -> dict[str, float]:
+    """Client -> its prompt words a row of the common bench, as benchmarks/engine counted them."""
+    path = RESULTS / "engine.json"
+    if not path.is_file():
+        return {}
+    found = json.loads(path.read_text(encoding="utf-8"))["conditions"][0]["found"]
+    return {
+        client: statistics.median(run["words_a_row"] for run in runs)
+        for client, runs in found.items()
+    }
+
+
+def measure(count: int, in_flight: int, bench: Path) -> dict[str, Any]:
     """All figures."""
     from ragassay.datasets.examples import rows_path
 
@@ -271,6 +319,9 @@ def measure(count: int, in_flight: int) -> dict[str, Any]:
         f"{count} rows, 4 contexts of 100 words, 4 claims": made_rows(count, 4, 100),
         f"{count} rows, 8 contexts of 400 words, 4 claims": made_rows(count, 8, 400),
     }
+    common = common_rows(bench, count)
+    if common:
+        sources[f"{count} {COMMON}"] = common
     rules = {"bytes by 4": by_four, "WordPiece": word_pieces()}
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -297,6 +348,16 @@ def measure(count: int, in_flight: int) -> dict[str, Any]:
                     }
                     for way, bodies in ways.items()
                 },
+                "words": words(Recorded(len(rows), ways["batched"])),
+                "own_server": {
+                    order: {
+                        rule: served_share(
+                            [tokens(messages(b)) for b in bodies], in_flight, OWN_LEAST, OWN_STEP
+                        )
+                        for rule, tokens in rules.items()
+                    }
+                    for order, bodies in orders.items()
+                },
                 "fixed": {
                     rule: fixed_part(ways["batched"], tokens) for rule, tokens in rules.items()
                 },
@@ -309,6 +370,7 @@ def measure(count: int, in_flight: int) -> dict[str, Any]:
         "command": " ".join(["python benchmarks/prompts/run.py", *sys.argv[1:]]),
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "in_flight": in_flight,
+        "peers": peer_words(),
         "found": found,
     }
 
@@ -328,13 +390,15 @@ def page(result: dict[str, Any]) -> str:
     """The tables as Markdown."""
     in_flight = result["in_flight"]
     lines = [
-        "# Prompts: calls, tokens, and what a prefix cache serves",
+        "# Prompts: calls, words, tokens, and what a prefix cache serves",
         "",
         (
             f"{result['date']}; `{result['command']}`; the triad, {in_flight} in flight. Tokens by"
             " two rules: UTF-8 bytes by 4 / WordPiece (uncased BERT); chat models' own counts lie"
             " near these."
         ),
+        "",
+        *words_a_row(result),
         "",
         "## Calls and prompt tokens a row",
         "",
@@ -353,6 +417,38 @@ def page(result: dict[str, Any]) -> str:
             )
     lines += ["", *goals(result), "", *agreement(), "", *cache(result), ""]
     return "\n".join(lines)
+
+
+def words_a_row(result: dict[str, Any]) -> list[str]:
+    """The words of the prompts beside those of the peers."""
+    names = list(next(iter(result["found"].values()))["words"])
+    lines = [
+        "## Words a row",
+        "",
+        "Of all messages of a row's calls, its own texts included, split at white space.",
+        "",
+        f"| rows | {' | '.join(names)} |",
+        f"|---|{'---:|' * len(names)}",
+    ]
+    for name, found in result["found"].items():
+        counts = [f"{found['words'][column]:,.0f}" for column in names]
+        lines.append(f"| {name} | {' | '.join(counts)} |")
+    common = next((found for name, found in result["found"].items() if COMMON in name), None)
+    if common is None:
+        return lines
+    now = common["words"]["in all"]
+    reached = "reached" if now <= GOAL_WORDS else "NOT reached"
+    peers = []
+    for peer, count in sorted(result["peers"].items(), key=lambda entry: entry[1]):
+        if peer != "ragassay" and not peer.startswith("bare"):
+            peers.append(f"{peer} {count:,.0f}")
+    return [
+        *lines,
+        "",
+        f"On the rows of the common bench: {BEFORE:,} before, {now:,.0f} now"
+        f" ({now / BEFORE:.0%}); goal: at most {GOAL_WORDS:,}, {reached}. The peers on the same"
+        f" rows (`benchmarks/results/engine.md`): {', '.join(peers)}.",
+    ]
 
 
 def goals(result: dict[str, Any]) -> list[str]:
@@ -418,15 +514,15 @@ def cache(result: dict[str, Any]) -> list[str]:
         ' was answered before it was sent; "one by one": each'
         ' waits for the one before. "Apart": how many requests the ones that hold the same contexts'
         " stand apart (median)."
-        " The last two columns are no product of today: what a schema without the ids of the items,"
-        " and what contexts in"
-        " front of the rubric would give.",
+        " The two columns before the last are no product of today: what a schema without the ids of"
+        " the items, and what contexts in front of the rubric would give. The last one is a server"
+        f" of one's own, whose cache has steps of {OWN_STEP} tokens and no least length.",
         "",
         (
             "| rows | order | in flight | apart | as sent | schema in front | schema in front, if"
-            " it named no ids | if the contexts stood first |"
+            " it named no ids | if the contexts stood first | own server |"
         ),
-        "|---|---|---:|---:|---:|---:|---:|---:|",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for name, found in result["found"].items():
         for order in found["apart"]:
@@ -436,6 +532,8 @@ def cache(result: dict[str, Any]) -> list[str]:
                     " / ".join(f"{served[order][lag][form]:.0%}" for served in rules)
                     for form in FORMS
                 ]
+                own = found["own_server"][order].values() if lag != "1" else ()
+                shown.append(" / ".join(f"{share:.0%}" for share in own))
                 many = lag if lag != "1" else "one by one"
                 lines.append(
                     f"| {name} | {order} | {many} | {found['apart'][order]:g} |"
@@ -476,8 +574,9 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=60)
     parser.add_argument("--in-flight", type=int, default=32)
+    parser.add_argument("--bench", type=Path, default=ROOT.parent / "shared" / "bench")
     a = parser.parse_args()
-    result = measure(a.rows, a.in_flight)
+    result = measure(a.rows, a.in_flight, a.bench)
     text = page(result)
     print(text)
     RESULTS.mkdir(exist_ok=True)

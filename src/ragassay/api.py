@@ -63,6 +63,7 @@ def evaluate(  # plain: it is the signature, and what each argument means
     claims: Literal["sentences", "llm"] = "sentences",
     single_calls: bool = False,
     controls: Literal["auto", "always", "off"] = "auto",
+    order: Literal["shuffled", "given", "both"] = "shuffled",
     temperature: float | None = 0.0,
     max_tokens: int | None = None,
     reasoning_effort: str | None = None,
@@ -106,23 +107,25 @@ def evaluate(  # plain: it is the signature, and what each argument means
     only the first so many rows. rubrics: the user's rubric files. claims: how a response is cut
     into claims. single_calls: one call per claim and chunk instead of batches. controls: when
     claims with a known answer are planted among those an LLM judge is asked about, so that a reply
-    that gets one wrong is void ("auto": where texts look like an attack). sample: judgments of
-    another number are asked anew and kept apart in the cache, to see how far a judge repeats
-    itself. max_calls / max_cost (US dollars): hard caps; price: "IN,OUT" in US dollars per million
-    tokens. call_timeout: seconds one call may take; attempts: how often it is tried. temperature:
-    of the judge's model (None: the server's own default). max_tokens: of a reply, thinking included
-    (None: learnt from the model). reasoning_effort: how much it thinks. extra_body, headers:
-    further fields and headers of each request; proxy, ca: the way to the server, and a file of
-    certificates to trust. force: go on with a judge that got the known example wrong. cache: reuse
-    judgments of earlier runs. no_network: any network judge is an error. batch: through the
-    provider's batch API, at half of the price and within a day; wait: False = leave when all calls
-    are handed over, and collect the answers with `resume` later. engine: "ray" runs over several
-    processes, or over the machines of the Ray cluster that RAY_ADDRESS names (extra 'ray');
-    workers: how many (default: the CPUs there are). concurrency and the caps then hold for all of
-    them together. keep: what is to be kept in the run's manifest, as JSON can hold it: a commit, a
-    prompt's version. Under "command" the command keeps what a resume of it checks and writes.
-    store: the SQLite file (default: RAGASSAY_STORE or .ragassay/store.db). watch, tell: called with
-    the progress and with how the columns are read.
+    that gets one wrong is void ("auto": where texts look like an attack). order: of the claims or
+    chunks that one call asks about: shuffled by their content, as given, or both: asked in two
+    opposite orders and averaged, for twice the calls. sample: judgments of another number are asked
+    anew and kept apart in the cache, to see how far a judge repeats itself. max_calls / max_cost
+    (US dollars): hard caps; price: "IN,OUT" in US dollars per million tokens. call_timeout: seconds
+    one call may take; attempts: how often it is tried. temperature: of the judge's model (None: the
+    server's own default). max_tokens: of a reply, thinking included (None: learnt from the model).
+    reasoning_effort: how much it thinks. extra_body, headers: further fields and headers of each
+    request; proxy, ca: the way to the server, and a file of certificates to trust. force: go on
+    with a judge that got the known example wrong. cache: reuse judgments of earlier runs.
+    no_network: any network judge is an error. batch: through the provider's batch API, at half of
+    the price and within a day; wait: False = leave when all calls are handed over, and collect the
+    answers with `resume` later. engine: "ray" runs over several processes, or over the machines of
+    the Ray cluster that RAY_ADDRESS names (extra 'ray'); workers: how many (default: the CPUs there
+    are). concurrency and the caps then hold for all of them together. keep: what is to be kept in
+    the run's manifest, as JSON can hold it: a commit, a prompt's version. Under "command" the
+    command keeps what a resume of it checks and writes. store: the SQLite file (default:
+    RAGASSAY_STORE or .ragassay/store.db). watch, tell: called with the progress and with how the
+    columns are read.
 
     Raises SetupError, DataError, NothingToDo, EnvironmentFailure (with what to do). A row's failure
     never raises: it is a status on its scores. A run stopped by a cap or Ctrl-C is returned with

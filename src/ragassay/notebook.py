@@ -69,6 +69,7 @@ _OPTIONS = (
     "rubrics",
     "single_calls",
     "controls",
+    "order",
     "temperature",
     "max_tokens",
     "reasoning_effort",

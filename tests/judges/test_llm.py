@@ -108,13 +108,14 @@ def test_all_claims_of_a_row_are_one_call_and_each_gets_its_rating() -> None:
     runner = Runner(
         lambda call, n: reply(*(said(name, rating) for rating, name in enumerate(ids(call))))
     )
-    done = runner.run(CLAIMS)
+    done = runner.run(CLAIMS, replace(JUDGE, order="given"))
     assert len(runner.calls) == 1
     assert [done[c.key].rating for c in CLAIMS] == [0, 1, 2, 3]
     assert [done[c.key].value for c in CLAIMS] == [0, 1 / 3, 2 / 3, 1]
     assert [done[c.key].passes for c in CLAIMS] == [False, False, True, True]
     assert {j.rubric for j in done.values()} == {"groundedness@3"}
-    assert {j.judge for j in done.values()} == {JUDGE.fingerprint("groundedness")}
+    judge = replace(JUDGE, order="given").fingerprint("groundedness")
+    assert {j.judge for j in done.values()} == {judge} != {JUDGE.fingerprint("groundedness")}
 
 
 def test_missing_verdicts_are_kept_apart_asked_again_once_and_then_unparsed() -> None:

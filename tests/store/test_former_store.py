@@ -50,7 +50,7 @@ RENAMED = (
 )
 """What is called otherwise since: a pattern of file names, the former text, the text of today."""
 
-ADDED = ("reasoning_tokens", "cut_off_calls", "cut_off_cost", "models", "lost")
+ADDED = ("orders", "reasoning_tokens", "cut_off_calls", "cut_off_cost", "models", "lost")
 """Fields that the JSON of today has besides, at the end of their objects."""
 
 CALLS_BEFORE = 8

@@ -35,7 +35,12 @@ from ragassay.core.errors import (
 )
 from ragassay.core.fingerprint import digest
 from ragassay.core.judgment import (
+    BOTH_ORDERS,
     NO_RATIONALE,
+    ONE_ORDER,
+    ORDER_FLAGS,
+    ORDERS_DIFFER,
+    ORDERS_DISAGREE,
     REPAIRED,
     Evidence,
     Judgment,
@@ -59,6 +64,7 @@ from ragassay.core.run import (
     Manifest,
     MetricSummary,
     MetricTrust,
+    OrderAgreement,
     RowResult,
     RunState,
     SliceSummary,
@@ -85,6 +91,11 @@ from ragassay.core.trust import (
 )
 
 __all__ = [
+    "ORDERS_DISAGREE",
+    "ORDERS_DIFFER",
+    "ORDER_FLAGS",
+    "ONE_ORDER",
+    "BOTH_ORDERS",
     "TO_READ",
     "AppUsage",
     "Ask",
@@ -132,6 +143,7 @@ __all__ = [
     "Message",
     "MetricSummary",
     "MetricTrust",
+    "OrderAgreement",
     "NothingToDo",
     "Part",
     "Profile",

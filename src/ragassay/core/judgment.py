@@ -16,6 +16,21 @@ NO_RATIONALE = "no_rationale"
 """The flag of a Judgment whose reply gave a rating without the reasons that were asked for."""
 
 
+BOTH_ORDERS = "both_orders"
+"""The flag of a verdict that a judge gave in two opposite orders of the texts, with one rating."""
+
+ORDERS_DIFFER = "orders_differ"
+"""The flag of a verdict for which the two orders gave different ratings that both pass or fail."""
+
+ORDERS_DISAGREE = "orders_disagree"
+"""The flag of a verdict that one order passes and the other one fails."""
+
+ONE_ORDER = "one_order"
+"""The flag of a verdict that one order gave, while the other one gave none."""
+
+ORDER_FLAGS = (BOTH_ORDERS, ORDERS_DIFFER, ORDERS_DISAGREE, ONE_ORDER)
+
+
 class Status(StrEnum):
     """What became of a Request, a part of a Score, or a Score. Only JUDGED and ABSTAINED carry a
     value.

@@ -306,9 +306,26 @@ class MetricTrust:
 
 
 @dataclass(frozen=True, slots=True)
+class OrderAgreement:
+    """How far a judge that was asked in two opposite orders agrees with itself.
+
+    items: what was judged in both. other_rating: those of them that the two orders rated
+    differently; other_verdict: those that one order passed and the other one failed. one_order:
+    what only one of the two orders gave a verdict on, which stands. metrics: the same for each
+    metric; an item that several metrics ask about counts once above.
+    """
+
+    items: int = 0
+    other_rating: int = 0
+    other_verdict: int = 0
+    one_order: int = 0
+    metrics: Mapping[str, OrderAgreement] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """Everything that is printed first. rows = scored + bad + pending. reading: `RowResult.reading`
-    summed over the rows.
+    summed over the rows. orders: None where nothing was asked in two orders.
     """
 
     manifest: Manifest
@@ -334,6 +351,7 @@ class Summary:
     notes: tuple[str, ...] = ()
     trust: tuple[MetricTrust, ...] = ()
     reading: Mapping[str, int] = field(default_factory=dict)
+    orders: OrderAgreement | None = None
 
     @property
     def lost_metrics(self) -> tuple[MetricSummary, ...]:

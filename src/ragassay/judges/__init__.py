@@ -3,6 +3,7 @@ or local classifiers.
 """
 
 from ragassay.judges.base import Judge
+from ragassay.judges.composed.both_orders import BothOrdersJudge
 from ragassay.judges.composed.cascade import CascadeJudge
 from ragassay.judges.composed.cross_check import CheckedJudge
 from ragassay.judges.composed.panel import PanelJudge
@@ -18,6 +19,7 @@ from ragassay.judges.similarity import SimilarityJudge
 from ragassay.judges.text_rules.abstention import declines
 
 __all__ = [
+    "BothOrdersJudge",
     "CascadeJudge",
     "CheckedJudge",
     "Flag",

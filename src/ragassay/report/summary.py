@@ -26,6 +26,7 @@ from ragassay.core import (
     shorten,
 )
 from ragassay.diagnosis import cause_named
+from ragassay.report.orders import order_agreement
 from ragassay.report.proof import proof, worst_score
 from ragassay.report.wording import (
     AppTotals,
@@ -113,6 +114,7 @@ def summarise(
         notes=tuple(tally.notes()),
         trust=tuple(line for line in trust if tally.was_asked(line.metric)),
         reading=dict(sorted(rows.reading.items())),
+        orders=order_agreement(store, run_id, manifest),
     )
 
 

@@ -391,6 +391,9 @@ def _judge(page: Page, s: Summary) -> None:
             page.line(f"{metric}: {words}", indent=2)
         else:
             page.line(f"{metric}: {words}", "yellow", indent=2)
+    words = say.order_words(s)
+    if words:
+        page.line(words, indent=2)
     for rubric, version in sorted(judge.rubrics.items()):
         page.note(f"{version}  fingerprint {judge.fingerprints.get(rubric, '')[:12]}")
 

@@ -559,6 +559,26 @@ def ledger_words(s: Summary) -> str:
     return f"judge: {', '.join(parts)}; {seconds(s.seconds)} in all"
 
 
+def order_words(s: Summary) -> str:
+    """How far the two orders of a run agree that asked in both, in one sentence; "" for others."""
+    orders = s.orders
+    if orders is None:
+        return ""
+    words = (
+        f"two opposite orders: {orders.other_rating:,} of {count(orders.items, 'item')} rated"
+        f" differently, {orders.other_verdict:,} with another verdict"
+    )
+    parts = []
+    for name, metric in orders.metrics.items():
+        rated = f"{metric.other_rating:,} of {metric.items:,}"
+        parts.append(f"{name} {rated}, {metric.other_verdict:,}")
+    if len(parts) > 1:
+        words += f" ({'; '.join(parts)})"
+    if orders.one_order:
+        words += f"; {orders.one_order:,} judged in one order only"
+    return words
+
+
 def _uncertain_calls(s: Summary) -> str:
     """The calls whose cost is not known, and what they may have cost; "" for none. Of calls that
     were cut off this is an estimate, of others the most.

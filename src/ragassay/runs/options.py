@@ -265,6 +265,17 @@ class Options:
             "leave it out: control claims are then planted where the texts look like an attack"
         ),
     )
+    order: Literal["shuffled", "given", "both"] = option(
+        "shuffled",
+        (
+            "Of the claims or chunks that one call asks about. both: two opposite orders, averaged;"
+            " twice the calls."
+        ),
+        choice_fix=(
+            "leave it out (shuffled, the same way in every run), or use --order given (as in the"
+            " row) or --order both (twice, averaged)"
+        ),
+    )
     sample: int = option(
         0,
         (

@@ -484,7 +484,7 @@ def _single_judge(
     uri: str, options: Options, registry: RubricRegistry, model: Model, offline: OfflineModel
 ) -> Judge:
     """The judge behind the URI of one judge."""
-    from ragassay.judges import LLMJudge, LocalJudge
+    from ragassay.judges import BothOrdersJudge, LLMJudge, LocalJudge
     from ragassay.models import JoinedModel
     from ragassay.models.local import LocalModel
 
@@ -500,14 +500,20 @@ def _single_judge(
     if options.sample:
         parameters["sample"] = options.sample
     parameters |= options.model_settings().parameters()
-    return LLMJudge(
+    judge = LLMJudge(
         uri,
         registry,
         single_calls=options.single_calls,
         temperature=options.temperature,
         parameters=parameters,
         controls=options.controls,
+        order="given" if options.order == "given" else "shuffled",
     )
+    if options.order != "both":
+        return judge
+    # Its calls name the model that they are for, by the model's own URI.
+    judge = replace(judge, uri=own.uri)
+    return BothOrdersJudge(judge, replace(judge, order="opposite"), registry)
 
 
 def _offline_judge(registry: RubricRegistry, offline: OfflineModel) -> Judge:

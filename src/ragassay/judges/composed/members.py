@@ -38,8 +38,8 @@ Answers = dict[str, Judgment]
 class _Flow:
     """One member's flow for one of its groups.
 
-    member: its place among the members. calls: those it waits for. judgments: those not yet passed
-    on.
+    member: its place among the members. calls, addresses: those it waits for. judgments: those not
+    yet passed on, among them those of the judges that a member asks in its turn.
     """
 
     member: int
@@ -47,21 +47,29 @@ class _Flow:
     requests: tuple[Request, ...]
     flow: JudgeFlow
     calls: tuple[Call, ...] = ()
+    addresses: tuple[JudgmentAddress, ...] = ()
     judgments: list[Judgment] = field(default_factory=list)
     ended: bool = False
 
+    @property
+    def fingerprint(self) -> str:
+        """The member's own: a Judgment under another one is of a judge that it asks."""
+        return self.judge.fingerprint(self.requests[0].rubric)
+
     def advance(self, replies: tuple[Reply, ...] | None) -> None:
-        """On to the next Ask, or to the end. A member's own fault is the end of this flow, not of
-        the others.
+        """On to the next Ask or Recall, or to the end. A member's own fault is the end of this
+        flow, not of the others.
         """
-        self.calls = ()
+        self.calls = self.addresses = ()
         try:
             step = next(self.flow) if replies is None else self.flow.send(replies)
-            while not isinstance(step, Ask):
-                if isinstance(step, Keep):
-                    self.judgments += step.judgments
+            while isinstance(step, Keep):
+                self.judgments += step.judgments
                 step = self.flow.send(())
-            self.calls = tuple(self._addressed(call) for call in step.calls)
+            if isinstance(step, Recall):
+                self.addresses = step.addresses
+            else:
+                self.calls = tuple(self._addressed(call) for call in step.calls)
         except StopIteration as end:
             self.judgments += end.value
             self.ended = True
@@ -84,8 +92,8 @@ class _Flow:
     def _failed(self, reason: str) -> list[Judgment]:
         """A Judgment without a rating for each Request that has none."""
         rubric = self.requests[0].rubric
-        settled = {judgment.key for judgment in self.judgments}
-        fingerprint = self.judge.fingerprint(rubric)
+        fingerprint = self.fingerprint
+        settled = {judgment.key for judgment in self.judgments if judgment.judge == fingerprint}
         ref = self.judge.rubric_version(rubric)
         failed: list[Judgment] = []
         for request in self.requests:
@@ -113,7 +121,8 @@ def ask_members(
             yield Keep(tuple(judgments), beside=True)
         for flow in flows:
             for judgment in flow.judgments:
-                answers[flow.member][judgment.key] = judgment
+                if judgment.judge == flow.fingerprint:
+                    answers[flow.member][judgment.key] = judgment
             flow.judgments = []
         flows = [flow for flow in flows if not flow.ended]
         if flows:
@@ -152,8 +161,12 @@ def _start_flows(
     return flows
 
 
-def _advance(flows: Sequence[_Flow]) -> Generator[Ask, tuple[Reply, ...], None]:
-    """Ask what all flows wait for at once, and give each its own replies."""
+def _advance(flows: Sequence[_Flow]) -> Generator[Ask | Recall, tuple[Reply, ...], None]:
+    """Look up, or else ask, what the flows wait for at once, and give each its own answers."""
+    recalling = [flow for flow in flows if flow.addresses]
+    if recalling:
+        yield from _recall(recalling)
+        return
     # One Ask for all of them, so that the members' calls are made at the same time.
     calls: list[Call] = []
     for flow in flows:
@@ -164,6 +177,18 @@ def _advance(flows: Sequence[_Flow]) -> Generator[Ask, tuple[Reply, ...], None]:
         flow_replies = replies[at : at + len(flow.calls)]
         at += len(flow_replies)
         flow.advance(flow_replies)
+
+
+def _recall(flows: Sequence[_Flow]) -> Generator[Recall, tuple[Reply, ...], None]:
+    """Look up the Judgments that members which ask other judges wait for."""
+    addresses: list[JudgmentAddress] = []
+    for flow in flows:
+        addresses += flow.addresses
+    stored = cast(tuple[Judgment, ...], (yield Recall(tuple(addresses))))
+    by_address = {(judgment.judge, judgment.key): judgment for judgment in stored}
+    for flow in flows:
+        own = [by_address[address] for address in flow.addresses if address in by_address]
+        flow.advance(cast(tuple[Reply, ...], tuple(own)))
 
 
 def runs_here(uri: str) -> bool:

@@ -46,6 +46,8 @@ _REMEDY = "shorten or split the contexts, or retrieve fewer of them"
 
 MakeCall = Callable[[Mapping[str, Request], bool], ChatCall]
 """Items by id, and whether they were asked before -> the call that asks them."""
+Arrange = Callable[[Mapping[str, Request]], list[str]]
+"""Items by id -> their ids, in the order in which a call shows them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +66,18 @@ class _AskedCall:
 class GroupAnswer:
     """The state of one group's flow.
 
-    make_call: writes the prompt. max_prompt_chars: a longer prompt is not sent. items: id ->
-    Request, of those without a Judgment so far. spent: id -> what it has cost. reasons: id -> why
-    it has no verdict yet. halve: ids whose next call is about half as many items. without_reasons:
-    id -> its rating, which stands unless the next reply has one with reasons.
+    make_call: writes the prompt. arrange: the order of a call's items. max_prompt_chars: a longer
+    prompt is not sent. items: id -> Request, of those without a Judgment so far. spent: id -> what
+    it has cost. reasons: id -> why it has no verdict yet. halve: ids whose next call is about half
+    as many items. without_reasons: id -> its rating, which stands unless the next reply has one
+    with reasons.
     """
 
     rubric: Rubric
     requests: tuple[Request, ...]
     fingerprint: str
     make_call: MakeCall
+    arrange: Arrange
     max_prompt_chars: int
     controls: Controls
     items: dict[str, Request] = field(default_factory=dict)
@@ -166,6 +170,7 @@ class GroupAnswer:
 
     def _asked_call(self, ids: list[str], again: bool) -> _AskedCall:
         """The call about a group of items, with what is planted among them."""
+        ids = self.arrange({name: self.items[name] for name in ids})
         items = {name: self.items[name] for name in ids}
         planted = plant(
             self.controls,

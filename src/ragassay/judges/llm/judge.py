@@ -13,6 +13,8 @@ from ragassay.judges.input_rules import RULES
 from ragassay.judges.llm.controls import PLANTED, Controls, check_controls
 from ragassay.judges.llm.controls import VERSION as CONTROLS_VERSION
 from ragassay.judges.llm.group import GroupAnswer
+from ragassay.judges.llm.orders import VERSION as ORDERS_VERSION
+from ragassay.judges.llm.orders import Order, arranged, check_order, reverses_lists
 from ragassay.judges.llm.prompt import Sampling, chat_call, input_shape, most_chars
 from ragassay.judges.registry import RubricRegistry
 from ragassay.judges.rubric import FORM, Rubric
@@ -29,7 +31,8 @@ class LLMJudge:
     longer prompt is not sent. temperature, seed: as in ChatCall. parameters: whatever else
     determines the model's answers (such as the server's address); it goes into the fingerprint.
     controls: when control claims are planted; "auto" = where the data of a call look like an
-    attack, so that any other call costs and says what it would without them.
+    attack, so that any other call costs and says what it would without them. order: in which a call
+    shows its items, see `llm.orders`.
     """
 
     uri: str
@@ -40,6 +43,7 @@ class LLMJudge:
     seed: int | None = None
     parameters: Mapping[str, object] = field(default_factory=dict)
     controls: Controls = "auto"
+    order: Order = "shuffled"
     # Written once, since it is the same for every Request of a rubric: its fingerprint, and its
     # system prompt by the shape of the input.
     _fingerprints: dict[str, str] = field(
@@ -51,6 +55,7 @@ class LLMJudge:
 
     def __post_init__(self) -> None:
         check_controls(self.controls)
+        check_order(self.order)
 
     @property
     def agreement(self) -> str:
@@ -62,8 +67,8 @@ class LLMJudge:
         return self.rubrics.get(rubric).ref
 
     def fingerprint(self, rubric: str) -> str:
-        """Hash of the rubric's text, the model, the form of the prompt, the parameters, and when
-        controls are planted.
+        """Hash of the rubric's text, the model, the form of the prompt, the parameters, when
+        controls are planted, and the order of the items.
         """
         fingerprint = self._fingerprints.get(rubric)
         if fingerprint is None:
@@ -75,9 +80,9 @@ class LLMJudge:
         planted: tuple[object, ...] = ()
         if rubric in PLANTED and self.controls != "off":
             planted = (self.controls, CONTROLS_VERSION)
-        return digest(
-            "llm", FORM, RULES, self.rubrics.get(rubric).digest, self.uri, settings, planted
-        )
+        order = (self.order, ORDERS_VERSION)
+        text = self.rubrics.get(rubric).digest
+        return digest("llm", FORM, RULES, text, self.uri, settings, planted, order)
 
     def groups(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
         """Groups of one rubric and equal inputs but for the item: at most `batch` items, within the
@@ -110,12 +115,16 @@ class LLMJudge:
         def make_call(items: Mapping[str, Request], again: bool) -> ChatCall:
             return self.call(rubric, items, again=again)
 
+        def arrange(items: Mapping[str, Request]) -> list[str]:
+            return arranged(self.order, items, (self.seed, self.parameters.get("sample")))
+
         unique = tuple({request.key: request for request in requests}.values())
         group = GroupAnswer(
             rubric,
             unique,
             self.fingerprint(rubric.id),
             make_call,
+            arrange,
             self.max_prompt_chars,
             self.controls,
         )
@@ -128,7 +137,14 @@ class LLMJudge:
         first = next(iter(items.values()))
         system_prompt = self._system_prompt(rubric, input_shape(rubric, first))
         sampling = Sampling(self.temperature, self.seed)
-        return chat_call(rubric, items, system_prompt, sampling, again=again)
+        return chat_call(
+            rubric,
+            items,
+            system_prompt,
+            sampling,
+            again=again,
+            last_first=reverses_lists(self.order),
+        )
 
     def _system_prompt(self, rubric: Rubric, shape: str) -> str:
         key = (rubric.id, shape)

@@ -49,12 +49,14 @@ def chat_call(
     sampling: Sampling,
     *,
     again: bool,
+    last_first: bool = False,
 ) -> ChatCall:
-    """The call that asks these items (id -> Request of one group).
+    """The call that asks these items (id -> Request of one group), in their order.
 
-    again: an earlier reply held no verdict on them.
+    again: an earlier reply held no verdict on them. last_first: the texts of a list are shown from
+    the last to the first.
     """
-    parts = [_data(rubric, items)]
+    parts = [_data(rubric, items, last_first)]
     if again:
         parts.append(_AGAIN)
     parts.append(f"One entry for each TAG: {', '.join(items)}")
@@ -68,13 +70,13 @@ def chat_call(
     )
 
 
-def _data(rubric: Rubric, items: Mapping[str, Request]) -> str:
+def _data(rubric: Rubric, items: Mapping[str, Request], last_first: bool) -> str:
     """The part of the prompt with the texts to judge."""
     first = next(iter(items.values()))
     texts: dict[str, str] = {}
     for name in rubric.inputs:
         if name != rubric.item:
-            texts[name] = _fenced(name, first.inputs[name])
+            texts[name] = _fenced(name, first.inputs[name], last_first)
     shown: list[str] = []
     for name, request in items.items():
         shown.append(fence(rubric.item, request.text(rubric.item), name))
@@ -82,14 +84,19 @@ def _data(rubric: Rubric, items: Mapping[str, Request]) -> str:
     return rubric.user_prompt(texts, input_shape(rubric, first))
 
 
-def _fenced(name: str, value: str | tuple[str, ...]) -> str:
-    """An input between fences; of a list each text, with its number."""
+def _fenced(name: str, value: str | tuple[str, ...], last_first: bool) -> str:
+    """An input between fences; of a list each text, with its number, which it keeps wherever it
+    stands.
+    """
     if isinstance(value, str):
         return fence(name, value) if value.strip() else f"({name}: no text)"
     if not value:
         return f"({name}: none)"
     word = LISTS.get(name, name)
-    return "\n\n".join(fence(f"{word} {n}", text) for n, text in enumerate(value, 1))
+    texts = [fence(f"{word} {n}", text) for n, text in enumerate(value, 1)]
+    if last_first:
+        texts.reverse()
+    return "\n\n".join(texts)
 
 
 def _reply_tokens(rubric: Rubric, items: Mapping[str, Request]) -> int:

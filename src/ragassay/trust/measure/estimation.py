@@ -37,6 +37,7 @@ _JUDGING = (
     "claims",
     "single_calls",
     "controls",
+    "order",
     "temperature",
     "max_tokens",
     "reasoning_effort",
