@@ -25,6 +25,14 @@ def prompt_digest(body: Body) -> str:
     return hashlib.blake2b(orjson.dumps(body.get("messages")), digest_size=12).hexdigest()
 
 
+_KNOWN_EXAMPLE = "The Harbour Museum opens at nine in the morning and closes at five"
+
+
+def is_known_example(body: Body) -> bool:
+    """Whether a request asks about the example by which RagAssay learns a model."""
+    return _KNOWN_EXAMPLE in prompt_text(body)
+
+
 def embedded_schema(text: str) -> dict[str, Any] | None:
     """The last JSON schema in a text; None where there is none.
 

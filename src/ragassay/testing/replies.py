@@ -8,6 +8,7 @@ import re
 import socket
 import struct
 import time
+from collections.abc import Callable
 from email.utils import formatdate
 from typing import Any
 
@@ -35,25 +36,167 @@ def error(
 
 
 def rejection(body: dict[str, Any], rejects: set[str]) -> web.Response | None:
-    """The error for a request with a field that the server does not know; None where it is fine."""
-    form = body.get("response_format") or {}
-    if "response_format" in rejects and form:
-        message = "'response_format' is not supported by this server"
-        return error(400, message, "invalid_request_error")
-    if "json_schema" in rejects and form.get("type") == "json_schema":
-        message = "response_format.type json_schema is unavailable"
-        return error(400, message, "invalid_request_error")
-    if "max_tokens" in rejects and "max_tokens" in body:
-        message = (
-            "Unsupported parameter: 'max_tokens' is not supported."
-            " Use 'max_completion_tokens' instead."
-        )
-        return error(400, message, "unsupported_parameter", "max_tokens")
-    for name in ("temperature", "seed"):
-        if name in rejects and name in body:
-            message = f"Unsupported value: '{name}' is not supported"
-            return error(400, message, "unsupported_value", name)
+    """The error for a request with a field that the server does not take; None where it is fine.
+
+    rejects: "response_format", "json_schema" (only json_object is known), "json_object" (only a
+    schema is), "schema_parts" (enumerations of numbers), "max_tokens", "max_completion_tokens",
+    "temperature", "seed", "system", "tools", "stream_options", "thinking" (unless it is switched
+    off or the reply is a stream), "crash" (500 for a schema).
+    """
+    for name, (is_used, status, message, code) in _REJECTIONS.items():
+        if name in rejects and is_used(body):
+            param = name if name in body else None
+            return error(status, message, code, param)
     return None
+
+
+def _form(body: dict[str, Any]) -> str:
+    return str((body.get("response_format") or {}).get("type", ""))
+
+
+def _schema_text(body: dict[str, Any]) -> str:
+    return json.dumps((body.get("response_format") or {}).get("json_schema"))
+
+
+def _thinks_without_stream(body: dict[str, Any]) -> bool:
+    return not body.get("stream") and body.get("enable_thinking") is not False
+
+
+def _has_system(body: dict[str, Any]) -> bool:
+    return any(message.get("role") == "system" for message in body.get("messages") or [])
+
+
+def _enumerates_numbers(body: dict[str, Any]) -> bool:
+    return '"integer", "enum"' in _schema_text(body)
+
+
+def _used(name: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda body: name in body
+
+
+_INVALID = "invalid_request_error"
+_REJECTIONS: dict[str, tuple[Callable[[dict[str, Any]], bool], int, str, str]] = {
+    "crash": (lambda body: _form(body) == "json_schema", 500, "Internal Server Error", "internal"),
+    "response_format": (
+        lambda body: bool(_form(body)),
+        400,
+        "'response_format' is not supported by this server",
+        _INVALID,
+    ),
+    "json_schema": (
+        lambda body: _form(body) == "json_schema",
+        400,
+        "response_format.type json_schema is unavailable",
+        _INVALID,
+    ),
+    "json_object": (
+        lambda body: _form(body) == "json_object",
+        400,
+        "'response_format.type' must be 'json_schema' or 'text'",
+        _INVALID,
+    ),
+    "schema_parts": (
+        _enumerates_numbers,
+        400,
+        "The provided JSON schema contains features not supported by xgrammar.",
+        "BadRequestError",
+    ),
+    "tools": (_used("tools"), 400, "'tools' is not supported by this server", _INVALID),
+    "max_tokens": (
+        _used("max_tokens"),
+        400,
+        "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens'"
+        " instead.",
+        "unsupported_parameter",
+    ),
+    "max_completion_tokens": (
+        _used("max_completion_tokens"),
+        422,
+        "Extra inputs are not permitted: max_completion_tokens",
+        "extra_forbidden",
+    ),
+    "temperature": (
+        _used("temperature"),
+        400,
+        "Unsupported value: 'temperature' is not supported",
+        "unsupported_value",
+    ),
+    "seed": (
+        _used("seed"),
+        400,
+        "Unsupported value: 'seed' is not supported",
+        "unsupported_value",
+    ),
+    "system": (_has_system, 400, "System role not supported", _INVALID),
+    "stream_options": (
+        _used("stream_options"),
+        400,
+        "Extra inputs are not permitted, field: 'stream_options'",
+        _INVALID,
+    ),
+    "thinking": (
+        _thinks_without_stream,
+        400,
+        "parameter.enable_thinking must be set to false for non-streaming calls",
+        "invalid_parameter_error",
+    ),
+}
+
+
+def limit_of(body: dict[str, Any]) -> int | None:
+    """The tokens that a reply may have, None where the request does not say."""
+    limit = body.get("max_completion_tokens", body.get("max_tokens"))
+    return limit if isinstance(limit, int) else None
+
+
+def too_many_tokens(
+    body: dict[str, Any], most: int | None, context: int | None
+) -> web.Response | None:
+    """The error for a request that asks for more tokens than there are."""
+    limit = limit_of(body) or 0
+    if most is not None and limit > most:
+        message = (
+            f"max_tokens is too large: {limit}. This model supports at most {most} completion"
+            " tokens."
+        )
+        return error(400, message, "invalid_value", "max_tokens")
+    prompt = len(json.dumps(body["messages"])) // 4
+    if context is not None and prompt + limit > context:
+        message = (
+            f"This model's maximum context length is {context} tokens. However, you requested"
+            f" {prompt + limit} tokens ({prompt} in the messages, {limit} in the completion)."
+            " Please reduce the length of the messages or completion."
+        )
+        return error(400, message, "context_length_exceeded")
+    return None
+
+
+def with_thoughts(
+    message: dict[str, Any],
+    finish: str,
+    written: int,
+    limit: int | None,
+    thinks: int,
+    thoughts: str,
+) -> tuple[dict[str, Any], str, int]:
+    """The message, why it ends and its tokens, of a model that thinks so many tokens first. A reply
+    that is cut off while it thinks holds no answer.
+    """
+    room = thinks + written if limit is None else limit
+    shown = "Let me see what the passages say. " * (min(thinks, room) // 8)
+    content = str(message.get("content") or "")
+    is_cut = thinks + written > room
+    if is_cut:
+        content = content[: 4 * max(0, room - thinks)]
+        finish = "length"
+    if thoughts == "tags":
+        end = "</think>" if room > thinks else ""
+        message = {**message, "content": f"<think>{shown}{end}{content}"}
+    else:
+        message = {**message, "content": content or None}
+        if thoughts == "field":
+            message["reasoning_content"] = shown
+    return message, finish, min(room, thinks + written)
 
 
 async def refusal(request: web.Request, kind: str, argument: str) -> web.StreamResponse | None:
@@ -160,6 +303,31 @@ async def deliver(
             await response.write(bytes([byte]))
             await asyncio.sleep(1 / float(argument or 1))
     return response
+
+
+async def deliver_stream(request: web.Request, reply: dict[str, Any]) -> web.StreamResponse:
+    """The reply as server-sent events, a few words each."""
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    await response.prepare(request)
+    message = reply["choices"][0]["message"]
+    pieces = [{"role": "assistant", "content": ""}]
+    for name in ("reasoning_content", "content"):
+        text = str(message.get(name) or "")
+        pieces += [{name: text[at : at + 40]} for at in range(0, len(text), 40)]
+    ends: list[str | None] = [None] * len(pieces)
+    pieces.append({})
+    ends.append(reply["choices"][0]["finish_reason"])
+    for delta, finish in zip(pieces, ends, strict=True):
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        await response.write(_event({**reply, "choices": [choice], "usage": None}))
+    if reply.get("usage"):
+        await response.write(_event({**reply, "choices": []}))
+    await response.write(b"data: [DONE]\n\n")
+    return response
+
+
+def _event(data: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps(data).encode() + b"\n\n"
 
 
 def message_of(

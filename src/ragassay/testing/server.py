@@ -22,13 +22,24 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import orjson
 from aiohttp import web
 
-from ragassay.testing.prompts import Body, prompt_digest, prompt_text
-from ragassay.testing.replies import UNREADABLE, deliver, error, message_of, refusal, rejection
+from ragassay.testing.prompts import Body, is_known_example, prompt_digest, prompt_text
+from ragassay.testing.replies import (
+    UNREADABLE,
+    deliver,
+    deliver_stream,
+    error,
+    limit_of,
+    message_of,
+    refusal,
+    rejection,
+    too_many_tokens,
+    with_thoughts,
+)
 from ragassay.testing.word_judge import answer_by_words
 
 Answer = Callable[[Body], "dict[str, Any] | list[Any] | str | None"]
@@ -41,14 +52,21 @@ class LLMServer:
     answer: the reply to a request (see `Answer`). latency: seconds before a reply; sigma: of a
     lognormal spread around it. key: the API key that it wants. models: what /models lists; a call
     for another model is a 404 where `strict_models`. rejects: request fields that it answers with
-    400, among "response_format", "json_schema" (only json_object is known), "max_tokens",
-    "temperature", "seed". no_schema: short for rejects={"response_format"}. half: answers only
-    half of the items asked. prose: wraps the JSON in prose. faults: one entry a request, None for
-    a reply; after the list has run out, fault_rates (name -> probability) apply. fault_for: a
+    400; `replies.rejection` knows which. no_schema: short for rejects={"response_format"}. half:
+    answers only half of the items asked. prose: wraps the JSON in prose. thinks: tokens that the
+    model thinks before it answers, out of the request's limit; thoughts: where these go ("hidden",
+    "field" for reasoning_content, "tags" for <think> in the content). most_tokens: the longest
+    reply that may be asked for. context: tokens of prompt and reply together. streams: "asked" (a
+    stream where it is asked for), "only" (400 else), "always". faults: one entry a request, None
+    for a reply; after the list has run out, fault_rates (name -> probability) apply. fault_for: a
     fault by the request's body, asked first. price: dollars per million input and output tokens.
     per_minute, burst: a token bucket of requests; retry_after: seconds that its refusals name,
     None for none. down: a fault for every request. port: 0 for any free one. keep_bodies: keep
     each request's body and headers.
+
+    A request about the known example, by which RagAssay learns a model, is answered by words and
+    counts in `preflights` and in the bill alone, so that a script is about rows; known_example:
+    False makes it a request like any other.
     """
 
     def __init__(
@@ -64,6 +82,12 @@ class LLMServer:
         no_schema: bool = False,
         half: bool = False,
         prose: bool = False,
+        thinks: int = 0,
+        thoughts: Literal["hidden", "field", "tags"] = "hidden",
+        most_tokens: int | None = None,
+        context: int | None = None,
+        streams: Literal["asked", "only", "always"] = "asked",
+        known_example: bool = True,
         faults: Iterable[str | None] = (),
         fault_rates: dict[str, float] | None = None,
         fault_for: Callable[[Body], str | None] | None = None,
@@ -87,6 +111,12 @@ class LLMServer:
             self.rejects.add("response_format")
         self.half = half
         self.prose = prose
+        self.thinks = thinks
+        self.thoughts = thoughts
+        self.most_tokens = most_tokens
+        self.context = context
+        self.streams = streams
+        self.known_example = known_example
         self.faults: list[str | None] = list(faults)
         self.fault_rates = dict(fault_rates or {})
         self.fault_for = fault_for
@@ -109,6 +139,7 @@ class LLMServer:
     def reset(self) -> None:
         """Empty the record."""
         self.calls = 0
+        self.preflights = 0
         self.bodies: list[Body] = []
         self.headers: list[dict[str, str]] = []
         self.statuses: Counter[str] = Counter()
@@ -153,8 +184,9 @@ class LLMServer:
         self._stop = asyncio.Event()
         # aiohttp's own limit of 1 MB would refuse the long prompts that tests send.
         app = web.Application(client_max_size=2**30)
-        app.router.add_post("/v1/chat/completions", self._chat)
-        app.router.add_get("/v1/models", self._models)
+        for root in ("/v1", "/openai/deployments/{deployment}"):  # the second is classic Azure's
+            app.router.add_post(f"{root}/chat/completions", self._chat)
+            app.router.add_get(f"{root}/models", self._models)
         app.router.add_get("/stats", self._stats)
         app.router.add_get("/bodies", self._bodies)
         app.router.add_post("/script", self._script)
@@ -180,6 +212,7 @@ class LLMServer:
         """The record as JSON. answered_twice: prompts that were answered more than once."""
         return {
             "calls": self.calls,
+            "preflights": self.preflights,
             "answers": self.answered.total(),
             "prompts": len(self.asked),
             "prompts_answered": len(self.answered),
@@ -229,11 +262,18 @@ class LLMServer:
         return web.json_response({"object": "list", "data": models})
 
     def _has_key(self, request: web.Request) -> bool:
-        return self.key is None or request.headers.get("Authorization") == f"Bearer {self.key}"
+        if self.key is None:
+            return True
+        # Classic deployments of Azure want it in a header of their own.
+        if "api-version" in request.query:
+            return request.headers.get("api-key") == self.key
+        return request.headers.get("Authorization") == f"Bearer {self.key}"
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
         body: Body = orjson.loads(raw)
+        if self.known_example and is_known_example(body):
+            return await self._answer_known_example(request, body, raw)
         self.calls += 1
         if self.keep_bodies:
             self.bodies.append(body)
@@ -250,6 +290,19 @@ class LLMServer:
             self.in_flight -= 1
         self.statuses[str(response.status)] += 1
         return response
+
+    async def _answer_known_example(
+        self, request: web.Request, body: Body, raw: bytes
+    ) -> web.StreamResponse:
+        """A preflight's request: the server refuses what it refuses of any, and judges by words."""
+        self.preflights += 1
+        fault = self.down or ""
+        kind, _, argument = fault.partition(":")
+        refused = self._rejection(request, body) or await refusal(request, kind, argument)
+        if refused is not None:
+            return refused
+        reply = self._reply(body, raw, "", answer_by_words(body))
+        return await self._deliver(request, body, reply, "", "")
 
     def _next_fault(self, body: Body) -> str | None:
         if self.down is not None:
@@ -302,7 +355,7 @@ class LLMServer:
             del reply["usage"]
         if kind == "no_choices":
             del reply["choices"]
-        response = await deliver(request, orjson.dumps(reply), kind, argument)
+        response = await self._deliver(request, body, reply, kind, argument)
         # What cannot be read was not bought: a client that asks again is no double purchase.
         if response.status == 200 and kind not in UNREADABLE:
             self.answered[prompt_digest(body)] += 1
@@ -315,16 +368,42 @@ class LLMServer:
         if self.strict_models and body.get("model") not in self.models:
             message = f"The model `{body.get('model')}` does not exist"
             return error(404, message, "model_not_found")
-        return rejection(body, self.rejects)
+        refused = rejection(body, self.rejects)
+        if refused is not None:
+            return refused
+        if self.streams == "only" and not body.get("stream"):
+            return error(400, "This model only supports streaming (stream=true)", "invalid_request")
+        return too_many_tokens(body, self.most_tokens, self.context)
 
-    def _reply(self, body: Body, raw: bytes, kind: str) -> dict[str, Any]:
-        answer = None if self.answer is None else self.answer(body)
+    async def _deliver(
+        self, request: web.Request, body: Body, reply: dict[str, Any], kind: str, argument: str
+    ) -> web.StreamResponse:
+        if "choices" in reply and (self.streams == "always" or body.get("stream")):
+            return await deliver_stream(request, reply)
+        return await deliver(request, orjson.dumps(reply), kind, argument)
+
+    def _reply(
+        self,
+        body: Body,
+        raw: bytes,
+        kind: str,
+        answer: dict[str, Any] | list[Any] | str | None = None,
+    ) -> dict[str, Any]:
+        if answer is None and self.answer is not None:
+            answer = self.answer(body)
         if answer is None:
             answer = answer_by_words(body)
         message, finish, length = message_of(answer, kind, half=self.half, prose=self.prose)
         # Four characters are about one token.
         prompt_tokens = max(1, len(raw) // 4)
         completion_tokens = max(1, length // 4)
+        usage: dict[str, Any] = {}
+        if self.thinks:
+            message, finish, completion_tokens = with_thoughts(
+                message, finish, completion_tokens, limit_of(body), self.thinks, self.thoughts
+            )
+            thought = min(self.thinks, completion_tokens)
+            usage["completion_tokens_details"] = {"reasoning_tokens": thought}
         self.input_tokens += prompt_tokens
         self.output_tokens += completion_tokens
         cost = prompt_tokens * self.price[0] + completion_tokens * self.price[1]
@@ -340,5 +419,6 @@ class LLMServer:
                 "completion_tokens": completion_tokens,
                 "total_tokens": prompt_tokens + completion_tokens,
                 "prompt_tokens_details": {"cached_tokens": prompt_tokens // 2},
+                **usage,
             },
         }
