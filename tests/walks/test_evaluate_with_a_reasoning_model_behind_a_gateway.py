@@ -60,7 +60,7 @@ def test_a_wrong_key_costs_one_call_and_says_which_variable_holds_it(shell: Shel
         done = shell(
             f"ragassay evaluate answers.csv --judge openai:mock --base-url {server.url}", code=5
         )
-        assert any(m.startswith("E0403: The server rejects the API key.") for m in done.messages)
+        assert any(m == "error[E0403]: The server rejects the API key." for m in done.messages)
         assert any("is OPENAI_API_KEY set?" in m for m in done.messages)
         assert server.stats()["calls"] + server.preflights == 1
 

@@ -60,6 +60,12 @@ MOST_DOUBLINGS = 8
 """Failures after which a pause before a retry is not doubled any more."""
 
 
+FIRST_ALONE = 3.0
+"""Seconds that other calls wait for the outcome of the first one at most: a set-up that cannot work
+is told at once, and costs one call.
+"""
+
+
 class Stopped(Exception):
     """The run is stopping: no new call is made. Internal to the runner."""
 
@@ -173,6 +179,8 @@ class Dispatcher:
         self._on_budget = on_budget
         self._write_intent = write_intent
         self._stop: asyncio.Event = asyncio.Event()
+        self._first_sent = False
+        self._first_ended = asyncio.Event()
         self._rejected = 0
         self._queue = FairnessQueue(lambda: self._concurrency.waiting)
         self._random = random.Random(0)  # only spreads pauses; no result depends on it
@@ -181,6 +189,7 @@ class Dispatcher:
     def stop(self) -> None:
         """Make no new call; calls in flight go on, and their replies are returned at once."""
         self._stop.set()
+        self._first_ended.set()
         self._queue.end()
 
     async def turn(self) -> None:
@@ -206,6 +215,8 @@ class Dispatcher:
         self._retry_budget.add_call()
         history = _History(asyncio.get_running_loop().time())
         error: CallError | None = None
+        if not self._first_ended.is_set():
+            await self._let_first_go_alone()
         while error is None:
             await self._concurrency.enter()
             try:
@@ -219,6 +230,7 @@ class Dispatcher:
                 outcome = await self._attempt(call, reserved, lane)
                 self._queue.moving()
             finally:
+                self._first_ended.set()
                 # A call that waits to be tried again leaves its place to another one.
                 self._concurrency.leave()
             if not isinstance(outcome, CallError):
@@ -232,6 +244,14 @@ class Dispatcher:
         self._raise_if_unreachable(error)
         tries = f" (tried {history.attempts} times)" if history.attempts > 1 else ""
         return CallFailed(error.kind, error.message + tries)
+
+    async def _let_first_go_alone(self) -> None:
+        if not self._first_sent:
+            self._first_sent = True
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FIRST_ALONE):
+                await self._first_ended.wait()
 
     async def _call_locally(self, call: Call) -> Reply:
         """A call to a model that runs here: it costs nothing and is not tried again."""
