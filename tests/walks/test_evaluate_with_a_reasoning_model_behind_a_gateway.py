@@ -3,6 +3,7 @@
 from ragassay.testing import LLMServer
 from support.shell import Shell
 
+
 def rows() -> str:
     """Six rows of an own file, two of them with an answer that the passages do not support."""
     lines = ["id,question,contexts,response"]

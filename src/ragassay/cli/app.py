@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ragassay.cli import interop, judging, trust
+from ragassay.cli import doctor, interop, judging, trust
 from ragassay.cli.output import (
     console,
     display,
@@ -378,6 +378,9 @@ _COMMANDS = (
 )
 for _function, _name, _short in _COMMANDS:
     app.command(name=_name, short_help=_short)(_function)
+app.command(name="doctor", short_help="Look at the set-up; ask a judge a known example.")(
+    doctor.doctor
+)
 app.add_typer(trust.label_app, name="label", short_help="Choose rows to label; take labels in.")
 app.add_typer(store_app, name="store", short_help="Copy the store into another database; check it.")
 app.add_typer(rubric_app, name="rubric", short_help="Look at rubrics and check your own.")

@@ -118,6 +118,7 @@ RowOptions = Annotated[dict[str, Any], RunOptions(_ROWS)]
 JudgedRowOptions = Annotated[dict[str, Any], RunOptions((*_ROWS, *_JUDGE))]
 """How rows are read, and the options of the judge that is asked about them."""
 LimitedJudgedRowOptions = Annotated[dict[str, Any], RunOptions((*_ROWS, "limit", *_JUDGE))]
+DoctorOptions = Annotated[dict[str, Any], RunOptions((*_JUDGE, "temperature", "call_timeout"))]
 FormatOptions = Annotated[dict[str, Any], RunOptions(("format",))]
 ControlsOptions = Annotated[dict[str, Any], RunOptions(("controls",))]
 

@@ -78,7 +78,7 @@ class Preflight:
         )
         if result is None:
             return budget.ledger()
-        known = _known(model, result)
+        known = known_after(model, result)
         self._store.put_known_model(known)
         if self._tell is not None:
             for line in lines(known):
@@ -173,7 +173,7 @@ def known_model(model: ChatModel, store: Store) -> KnownModel:
     return replace(before, capabilities=model.known.to_json(), dropped=model.dropped())
 
 
-def _known(model: ChatModel, result: Outcome) -> KnownModel:
+def known_after(model: ChatModel, result: Outcome) -> KnownModel:
     return KnownModel(
         key_of(model),
         model.uri,

@@ -1,0 +1,222 @@
+"""What `ragassay doctor` finds out: the installation, servers on this machine, and what a model and
+its server can do. Nothing secret is among it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from ragassay.core import CallError, KnownModel, SetupError
+from ragassay.models.capabilities import FORMATS, Capabilities
+from ragassay.models.chat_model import ChatModel
+from ragassay.models.connect import all_providers, connect, provider_of
+from ragassay.runs.chat_models import chat_models
+from ragassay.runs.event_loops import block_on
+from ragassay.version import __version__
+
+if TYPE_CHECKING:
+    from ragassay.judges.llm.known_example import Outcome
+    from ragassay.runs.options import Options
+    from ragassay.store import Store
+
+LOCAL_SERVERS = ("ollama", "llamacpp", "lmstudio", "vllm", "litellm")
+"""Kinds of servers that are looked for on their usual ports of this machine."""
+
+EXTRAS = {
+    "arrow": "pyarrow",
+    "bedrock": "botocore",
+    "local": "transformers",
+    "mlflow": "mlflow",
+    "postgres": "psycopg",
+    "prices": "genai_prices",
+    "ray": "ray",
+}
+"""Extra of the package -> the module that shows whether it is installed."""
+
+_LOOK_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """A server that answers on this machine, and the URIs of its models."""
+
+    title: str
+    base_url: str
+    judges: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What is installed and set here. keys: variables with keys that are set, by name alone."""
+
+    version: str
+    python: str
+    extras: tuple[str, ...]
+    missing_extras: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReport:
+    """What a model and its server can do. reached: whether it has answered; problem: what is wrong,
+    "" where nothing is.
+    """
+
+    uri: str
+    provider: str
+    base_url: str
+    hosts: tuple[str, ...]
+    models: int
+    right: int = 0
+    asked: int = 0
+    calls: int = 0
+    cost: float | None = None
+    problem: str = ""
+    capabilities: dict[str, object] = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
+    price_known: bool = False
+
+    def to_json(self) -> dict[str, object]:
+        """The report as JSON."""
+        return asdict(self)
+
+
+def installation() -> Installation:
+    """The installation that runs this."""
+    extras = {extra: find_spec(module) is not None for extra, module in EXTRAS.items()}
+    named = {key for provider in all_providers() for key in provider.keys}
+    return Installation(
+        __version__,
+        platform.python_version(),
+        tuple(extra for extra, is_there in extras.items() if is_there),
+        tuple(extra for extra, is_there in extras.items() if not is_there),
+        tuple(sorted(key for key in named if os.environ.get(key, "").strip())),
+    )
+
+
+def local_servers(*, seconds: float = _LOOK_SECONDS) -> list[LocalServer]:
+    """The servers that answer on their usual ports of this machine."""
+
+    async def look() -> list[LocalServer]:
+        answers = await asyncio.gather(*(_look(scheme, seconds) for scheme in LOCAL_SERVERS))
+        return [server for server in answers if server is not None]
+
+    return block_on(look)
+
+
+async def _look(scheme: str, seconds: float) -> LocalServer | None:
+    try:
+        model = connect(f"{scheme}:any")
+    except SetupError:  # its address, in the environment, is none
+        return None
+    assert isinstance(model, ChatModel)
+    try:
+        async with asyncio.timeout(seconds):
+            names = await model.list_models()
+    except (CallError, TimeoutError):
+        return None
+    finally:
+        await model.close()
+    if not names:
+        return None
+    judges = tuple(f"{scheme}:{name}" for name in names)
+    return LocalServer(provider_of(scheme).title, model.base_url, judges)
+
+
+def examine(options: Options, store: Store | None) -> list[ModelReport]:
+    """Ask the models of a judge about the known example, whatever is known of them already.
+
+    Raises SetupError for a judge that cannot be, ProviderError where no call can succeed.
+    """
+    from ragassay.runs.plan import make_setup
+
+    setup = make_setup(options, "groundedness")
+
+    async def ask() -> list[ModelReport]:
+        try:
+            return [await _examine(model, options, store) for model in chat_models(setup.model)]
+        finally:
+            await setup.close()
+
+    return block_on(ask)
+
+
+async def _examine(model: ChatModel, options: Options, store: Store | None) -> ModelReport:
+    from ragassay.dispatch import LocalBudget, output_limit_of
+    from ragassay.runs.preflight import ask_known_example, known_after
+
+    budget = LocalBudget(
+        model.price,
+        max_calls=options.max_calls,
+        max_cost=options.max_cost,
+        output_limit=output_limit_of(model),
+    )
+    result = await ask_known_example(
+        model, budget, temperature=options.temperature, timeout=options.call_timeout
+    )
+    if result is not None and store is not None:
+        store.put_known_model(known_after(model, result))
+    spent = budget.ledger().confirmed
+    return _report(model, result, spent.calls, spent.cost)
+
+
+def _report(
+    model: ChatModel, result: Outcome | None, calls: int, cost: float | None
+) -> ModelReport:
+    problem = "no answer came" if result is None else result.problem
+    return ModelReport(
+        model.uri,
+        model.provider.title,
+        model.base_url,
+        model.hosts,
+        0,
+        right=0 if result is None else result.right,
+        asked=0 if result is None else result.asked,
+        calls=calls,
+        cost=cost,
+        problem=problem,
+        capabilities=model.known.to_json(),
+        dropped=model.dropped(),
+        price_known=model.price(1000, 1000) is not None,
+    )
+
+
+def capability_lines(capabilities: dict[str, object]) -> list[tuple[str, str]]:
+    """(what, how) of what a server accepts, for people."""
+    known = Capabilities.from_json(capabilities)
+    limit = known.limit or "none"
+    room = known.room if known.most_tokens is None else min(known.room, known.most_tokens)
+    if known.most_tokens is not None:
+        limit += f", at most {known.most_tokens:,}"
+    lines = [
+        ("form of a reply", FORMATS.get(known.format, known.format)),
+        ("limit of a reply", limit),
+        ("room to think", f"{room:,} tokens" if room else "none needed"),
+        ("temperature", _yes(known.temperature)),
+        ("seed", _yes(known.seed)),
+        ("system message", _yes(known.system)),
+        ("replies", "streamed" if known.stream else "in one piece"),
+    ]
+    if known.context is not None:
+        lines.append(("context", f"{known.context:,} tokens"))
+    return lines
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def model_lines(known: Sequence[KnownModel]) -> list[str]:
+    """What the store knows of models, a line each."""
+    lines: list[str] = []
+    for model in known:
+        checked = f"known example {model.right} of {model.asked} right, {model.checked[:10]}"
+        state = checked if model.checked else "not asked about the known example"
+        lines.append(f"{model.uri} at {model.base_url}: {state}")
+    return lines
