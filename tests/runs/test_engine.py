@@ -611,6 +611,8 @@ def test_when_one_call_of_several_ends_the_run_the_others_are_settled_before_the
     store, monkeypatch
 ) -> None:
     monkeypatch.setattr("ragassay.runs.engine.GRACE", 0.2)
+    # The first call does not go alone, as when others have been answered before.
+    monkeypatch.setattr("ragassay.dispatch.dispatcher.FIRST_ALONE", 0)
 
     class Slow(CountingModel):
         async def call(self, call):
