@@ -69,17 +69,18 @@ def results(run):
 
 
 def usual(data, tmp_path, **options):
-    """The same without batches."""
+    """The same without batches, once the model is known: through batches no example is asked."""
     with LLMServer() as server:
-        run = ragassay.evaluate(
-            data,
-            judge="openai:mock",
-            base_url=server.url,
-            store=tmp_path / "usual.db",
-            price="1,2",
+        settings = {
+            "judge": "openai:mock",
+            "base_url": server.url,
+            "store": tmp_path / "usual.db",
+            "price": "1,2",
+            "cache": False,
             **options,
-        )
-        with run:
+        }
+        ragassay.evaluate(data, **settings).close()
+        with ragassay.evaluate(data, **settings) as run:
             return results(run), run.ledger
 
 

@@ -64,7 +64,7 @@ def test_a_run_scores_every_row_and_its_ledger_is_the_servers_bill(store) -> Non
         "answer_relevance",
     }
     assert all(m.coverage == 1 for m in summary.metrics if m.asked)
-    assert summary.ledger.confirmed.calls == books["calls"]
+    assert summary.ledger.confirmed.calls == books["calls"] + books["preflights"]
     assert summary.ledger.confirmed.input_tokens == books["input_tokens"]
     assert summary.ledger.confirmed.cost == pytest.approx(books["cost"], abs=1e-9)
     assert summary.notes is not None
@@ -222,7 +222,8 @@ def test_a_cap_on_cost_is_kept_and_the_run_can_go_on(store) -> None:
 
 def test_a_cap_on_calls_is_the_number_the_server_sees(store) -> None:
     with LLMServer() as server, evaluate(server, rows(30), store, max_calls=17) as run:
-        assert server.stats()["calls"] == 17
+        books = server.stats()
+        assert books["calls"] + books["preflights"] == 17
         assert run.state is RunState.BUDGET
 
 
@@ -507,7 +508,8 @@ def test_a_cap_that_a_resume_sets_holds_for_the_next_one_too(tmp_path) -> None:
             ((), 20),
         ):
             done = cli("resume", "--store", store, *more)
-            assert (done.returncode, server.stats()["calls"]) == (4, calls), done.stderr
+            sent = server.calls + server.preflights
+            assert (done.returncode, sent) == (4, calls), done.stderr
 
 
 def test_a_run_whose_rows_were_moved_says_so(tmp_path) -> None:
@@ -640,6 +642,6 @@ def test_what_a_run_has_bought_itself_is_not_saved_by_its_resumes(store) -> None
         for _ in range(3):
             run = ragassay.resume(run.id, store=store, rows=rows(12))
             assert run.ledger.saved_cost == 0.0
-            assert run.ledger.confirmed.calls == server.calls == 10
+            assert run.ledger.confirmed.calls == server.calls + server.preflights == 10
         run = ragassay.resume(run.id, store=store, rows=rows(12), max_calls=1000)
         assert (run.state, run.ledger.saved_cost) == (RunState.FINISHED, 0.0)
