@@ -9,11 +9,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import ragassay
 from ragassay.core import ProviderError, RunState, SetupError, Status
+from ragassay.report import summary_json
+from ragassay.report.wording import ledger_words
 from ragassay.testing import LLMServer, ServerProcess
 from support.as_json import as_json
 
@@ -69,6 +72,17 @@ def test_a_run_scores_every_row_and_its_ledger_is_the_servers_bill(store) -> Non
     assert summary.ledger.confirmed.cost == pytest.approx(books["cost"], abs=1e-9)
     assert summary.notes is not None
     assert "unmeasured" in summary.manifest.judge.agreement
+
+
+def test_what_the_providers_cache_served_is_told_of_its_usage(store) -> None:
+    # The server says of each prompt that half of its tokens came from its cache.
+    with LLMServer() as server, evaluate(server, rows(10), store) as run:
+        shown: Any = summary_json(run.summary)
+        spend = shown["ledger"]["confirmed"]
+        halves = spend["input_tokens"] / 2
+        assert halves - spend["calls"] / 2 <= spend["cached_tokens"] <= halves
+        words = f"{spend['cached_tokens']:,} of the input from the provider's cache"
+        assert words in ledger_words(run.summary)
 
 
 def test_a_row_of_the_triad_takes_three_calls(store) -> None:

@@ -190,6 +190,34 @@ class TestEach:
                     assert example["rating"] == end
 
 
+def test_what_is_said_around_the_texts_of_a_row_of_the_triad_is_under_900_words() -> None:
+    """A row of 4 chunks and 4 claims in three calls: 18 texts, each with its fence."""
+    question = "What happened to the station?"
+    chunks = tuple(f"Chunk {n} tells of the station." for n in range(4))
+    claims = tuple(f"Claim {n} is about the station." for n in range(4))
+    response = " ".join(claims)
+    asked = [
+        [Request("context_relevance", {"question": question, "context": c}) for c in chunks],
+        [
+            Request(
+                "groundedness",
+                {"question": question, "response": response, "contexts": chunks, "claim": claim},
+            )
+            for claim in claims
+        ],
+        [Request("answer_relevance", {"question": question, "response": response})],
+    ]
+    judge = LLMJudge("openai:m", RUBRICS)
+    words = 0
+    for requests in asked:
+        rubric = RUBRICS.get(requests[0].rubric)
+        call = judge.call(rubric, {f"{n:08x}": r for n, r in enumerate(requests)})
+        words += sum(len(message.content.split()) for message in call.messages)
+    # The question three times, the chunks and the response twice, the claims once.
+    own = 3 * len(question.split()) + 2 * 4 * 6 + 3 * 4 * 6
+    assert words - own < 900
+
+
 @pytest.mark.parametrize("name", PAIRS)
 def test_two_templates_of_a_pair_ask_the_same_in_other_words(name: str) -> None:
     first, second = (RUBRICS.get(f"{name}_{n}") for n in (1, 2))

@@ -73,6 +73,7 @@ def test_none_stands_for_the_default_except_where_it_is_a_value() -> None:
         ({"call_timeout": 0}, "call_timeout must be a number from 0.001 up."),
         ({"claims": "words"}, "claims is either 'sentences' or 'llm'."),
         ({"controls": "on"}, "controls is 'auto', 'always' or 'off'."),
+        ({"order": "random"}, "order is 'shuffled', 'given' or 'both'."),
         ({"engine": "dask"}, "engine is either 'local' or 'ray'."),
     ],
 )
