@@ -12,11 +12,13 @@ from docs_pages.coming_from import coming_from_page
 from docs_pages.errors import errors_page
 from docs_pages.metrics import metrics_page
 from docs_pages.options import options_page
+from docs_pages.providers import providers_page
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "metrics.md": metrics_page,
     "coming-from.md": coming_from_page,
     "errors.md": errors_page,
     "options.md": options_page,
+    "providers.md": providers_page,
 }
 """File under docs/ -> the function that gives its text."""

@@ -215,7 +215,7 @@ async def refusal(request: web.Request, kind: str, argument: str) -> web.StreamR
     if kind == "error200":
         upstream = {"message": "the upstream model failed", "code": int(argument or 502)}
         return web.json_response({"error": upstream})
-    if STATUS.fullmatch(kind):
+    if STATUS.fullmatch(kind) and kind != "201":
         return _status(kind, argument)
     if kind == "reset":
         return _reset(request)
@@ -233,6 +233,12 @@ _ERRORS = {
         "context_length_exceeded",
     ),
     "filter": (400, "The prompt was filtered", "content_filter"),
+    "json_failed": (
+        400,
+        "Failed to generate JSON. Please adjust your prompt. See 'failed_generation' for more"
+        " details.",
+        "json_validate_failed",
+    ),
 }
 
 
@@ -274,18 +280,9 @@ async def deliver(
     request: web.Request, data: bytes, kind: str, argument: str
 ) -> web.StreamResponse:
     """The reply with this JSON, damaged or slowed as the fault says."""
-    if kind == "empty":
-        return web.Response(body=b"")
-    if kind == "html":
-        page = "<!doctype html><title>Please log in</title>"
-        return web.Response(text=page, content_type="text/html")
-    if kind == "bad_json":
-        return web.Response(body=data[: len(data) // 2], content_type="application/json")
-    if kind == "gzip":
-        headers = {"Content-Encoding": "gzip"}
-        return web.Response(body=b"\x1f\x8b\x08\x00broken", headers=headers)
-    if kind not in ("truncated", "huge", "slow"):
-        return web.Response(body=data, content_type="application/json")
+    at_once = _at_once(data, kind)
+    if at_once is not None:
+        return at_once
     response = web.StreamResponse(headers={"Content-Type": "application/json"})
     # The length is announced, so that the client can tell that the rest is missing.
     if kind == "truncated":
@@ -303,6 +300,25 @@ async def deliver(
             await response.write(bytes([byte]))
             await asyncio.sleep(1 / float(argument or 1))
     return response
+
+
+def _at_once(data: bytes, kind: str) -> web.Response | None:
+    """The reply of a fault that is sent in one piece; None where it is sent bit by bit."""
+    if kind == "empty":
+        return web.Response(body=b"")
+    if kind == "html":
+        page = "<!doctype html><title>Please log in</title>"
+        return web.Response(text=page, content_type="text/html")
+    if kind == "bad_json":
+        return web.Response(body=data[: len(data) // 2], content_type="application/json")
+    if kind == "gzip":
+        headers = {"Content-Encoding": "gzip"}
+        return web.Response(body=b"\x1f\x8b\x08\x00broken", headers=headers)
+    if kind in ("truncated", "huge", "slow"):
+        return None
+    body = b"\xef\xbb\xbf" + data if kind == "bom" else data
+    status = 201 if kind == "201" else 200
+    return web.Response(body=body, status=status, content_type="application/json")
 
 
 async def deliver_stream(request: web.Request, reply: dict[str, Any]) -> web.StreamResponse:

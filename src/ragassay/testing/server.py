@@ -9,7 +9,8 @@ A fault is one word, with an argument after a colon where it takes one:
     400 401 402 403 404 408 409 413 425 500 501 502 503 504 529 (any status)   too_long  filter
     reset  truncated  gzip  empty  html  bad_json  no_choices  error200[:CODE]  redirect[:URL]
     wrong_schema  length  null  refusal  no_usage  huge[:MB]  slow[:BYTES_A_SECOND]  silence  half
-    prose echo (400 with the prompt in it)  echo_key (401 with the key in it)
+    prose echo (400 with the prompt in it)  echo_key (401 with the key in it)  json_failed
+    bom 201 (a reply behind a byte order mark, or as something created)
 """
 
 from __future__ import annotations
@@ -357,7 +358,7 @@ class LLMServer:
             del reply["choices"]
         response = await self._deliver(request, body, reply, kind, argument)
         # What cannot be read was not bought: a client that asks again is no double purchase.
-        if response.status == 200 and kind not in UNREADABLE:
+        if response.status < 300 and kind not in UNREADABLE:
             self.answered[prompt_digest(body)] += 1
         return response
 
