@@ -31,8 +31,7 @@ def _row(provider: Provider) -> str:
         provider.title,
         f"`{provider.scheme}:MODEL`",
         f"`{provider.base_url}`" if provider.base_url else "your own",
-        ", ".join(f"`{key}`" for key in provider.keys)
-        + ("" if provider.key_needed else " or none"),
+        keys if provider.key_needed else f"{keys} or none",
         _DIALECTS[type(provider.dialect).__name__],
         FORMATS[provider.known.format],
     )
