@@ -105,6 +105,7 @@ _JUDGE = (
     "proxy",
     "ca",
     "force",
+    "order",
     "max_calls",
     "max_cost",
     "price",
