@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # Many tests wait for servers and kills: two at a time take half as long.
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 
-.PHONY: setup demo test test-fast soak check docs bench lock clean
+.PHONY: setup demo test test-fast test-local soak check docs bench lock clean
 
 setup: .venv/.ready
 
@@ -25,8 +25,19 @@ test: setup .venv/.browser
 test-fast: setup
 	$(PY) -m pytest -n 2 -m "not slow" --hypothesis-profile=quick
 
+# Local models in safetensors, with PyTorch, which is too large (over 1 GB) for the environment of the
+# other tests: an environment beside it, which sees what is installed there.
+build/local/.ready: pyproject.toml | .venv/.ready
+	$(PY) -m venv build/local
+	$(PY) -c "import site; print(site.getsitepackages()[0])" > $$(ls -d build/local/lib/python3*/site-packages)/project.pth
+	build/local/bin/python -m pip install -q --disable-pip-version-check torch==2.13.0 transformers==5.23.0
+	touch $@
+
+test-local: build/local/.ready
+	build/local/bin/python -m pytest -n 0 tests/models_local
+
 # The heavier doses of the fault and fuzzing suites (hours), recorded in benchmarks/results.
-soak: setup
+soak: setup test-local
 	$(PY) benchmarks/hardening/run.py --dose nightly
 
 check: setup

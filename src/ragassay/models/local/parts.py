@@ -140,7 +140,7 @@ def _check_format(weights: Weights, meaning: Meaning, where: str) -> None:
             f"Weights in safetensors need {' and '.join(missing)}, which is not installed.",
             where=where,
             fix=(
-                "pip install 'ragassay[local]' (PyTorch: 1.2 GB, or see docs/local-models.md), or"
+                "pip install 'ragassay[local]' (1 GB; with PyTorch for GPUs 5.5 GB), or"
                 " export the model to ONNX (optimum-cli export onnx)"
             ),
         )
