@@ -10,6 +10,7 @@ from ragassay.core import SetupError
 from ragassay.models import Rate, connect
 from ragassay.models.chat_model import ChatModel
 from ragassay.models.connect import schemes
+from ragassay.models.local import LocalModel
 
 
 def refused(uri: str, **options: object) -> SetupError:
@@ -80,3 +81,15 @@ def test_a_price_that_cannot_be_read_is_refused(price: str) -> None:
 
 def test_at_least_one_call_at_a_time() -> None:
     assert refused("openai:m", base_url="http://127.0.0.1:1/v1", concurrency=0).code == "E0101"
+
+
+def test_a_local_model_needs_no_network_and_is_not_looked_for_before_it_is_used() -> None:
+    model = connect("Local: models/not there?cut=0.3", no_network=True)
+    assert isinstance(model, LocalModel)
+    assert model.uri == "local:models/not there?cut=0.3"
+    assert model.price(10**6, 10**6) == 0.0
+
+
+def test_a_local_model_has_no_batches_and_needs_a_name() -> None:
+    assert refused("local:models/m", batch=True).code == "E0104"
+    assert "The model's name is missing." in refused("local:").what

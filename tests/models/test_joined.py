@@ -19,6 +19,7 @@ from ragassay.core import (
     Reply,
 )
 from ragassay.models import JoinedModel
+from ragassay.models.local import LocalModel
 from ragassay.models.offline import OfflineModel
 
 CHAT, MATCH = ChatCall((Message("user", "hi"),)), MatchCall("similarity", "a", ("b",))
@@ -120,6 +121,27 @@ def test_a_call_goes_to_the_chat_model_it_names_and_an_unknown_name_is_no_defaul
     assert asyncio.run(ask()) == [ChatReply("x"), ChatReply("x"), ChatReply("y")]
     with pytest.raises(KeyError):
         asyncio.run(joined.call(ChatCall((Message("user", "hi"),), model="nobody")))
+
+
+def test_a_match_call_that_names_a_model_is_for_that_one() -> None:
+    main, match = Fake("local:a", MatchReply(0.1)), Fake("match", MatchReply(0.5))
+    joined = JoinedModel(main, match, {"local:b": Fake("local:b", MatchReply(0.2))})
+
+    async def ask() -> list[Reply]:
+        names = ("local:a", "local:b", "")
+        return [await joined.call(MatchCall("support", "a", ("b",), model=n)) for n in names]
+
+    assert asyncio.run(ask()) == [MatchReply(0.1), MatchReply(0.2), MatchReply(0.5)]
+    assert joined.members == (main, joined.member("local:b"))
+
+
+def test_the_pace_is_that_of_the_hosted_models_where_there_are_some() -> None:
+    here, hosted = LocalModel("models/m", threads=1), Fake("hosted", ChatReply("x"))
+    assert here.concurrency == 8
+    assert JoinedModel(here, OfflineModel(), {"hosted": hosted}).concurrency == 7
+    hosted.concurrency = 32
+    assert JoinedModel(here, OfflineModel(), {"hosted": hosted}).concurrency == 32
+    assert JoinedModel(here, OfflineModel()).concurrency == 8
 
 
 def test_of_several_chat_models_the_dearest_sets_the_price_and_the_slowest_the_pace() -> None:
