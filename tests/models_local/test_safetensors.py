@@ -72,9 +72,9 @@ def bert(
     return save(folder, f"{family}For{head}Classification", config, scale=8)
 
 
-def encode(folder: Path, *texts: str) -> dict[str, Any]:
+def encode(folder: Path, first: str, second: str | None = None) -> dict[str, Any]:
     """What the tokenizer makes of one text or two, as tensors."""
-    encoded = Tokenizer.from_file(str(folder / "tokenizer.json")).encode(*texts)
+    encoded = Tokenizer.from_file(str(folder / "tokenizer.json")).encode(first, second)
     return {
         "input_ids": torch.tensor([encoded.ids]),
         "attention_mask": torch.ones(1, len(encoded.ids), dtype=torch.long),
@@ -137,8 +137,12 @@ def test_the_words_of_a_token_classifier_are_those_that_transformers_finds(tmp_p
 
 def test_of_an_encoder_decoder_the_first_token_that_it_writes_counts(tmp_path: Path) -> None:
     model = save(tmp_path, "T5ForConditionalGeneration", transformers.T5Config(**T5))
-    settings = {"task": "support", "positive": 9, "negative": 5}
-    settings["input"] = "predict: {context}{eos}{claim}"  # type: ignore[assignment]
+    settings = {
+        "task": "support",
+        "positive": 9,
+        "negative": 5,
+        "input": "predict: {context}{eos}{claim}",
+    }
     (tmp_path / "ragassay.json").write_text(json.dumps(settings))
     inputs = encode(tmp_path, f"predict: {JOINED}[SEP]{CALL.text}")
     del inputs["token_type_ids"]
