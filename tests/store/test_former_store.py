@@ -50,7 +50,14 @@ RENAMED = (
 )
 """What is called otherwise since: a pattern of file names, the former text, the text of today."""
 
-ADDED = ("orders", "reasoning_tokens", "cut_off_calls", "cut_off_cost", "models", "lost")
+ADDED = (
+    r'"orders": [^\n,]*',
+    r'"models": [^\n,]*',
+    r'"reasoning_tokens": \d+',
+    r'"cut_off_calls": \d+',
+    r'"cut_off_cost": [\d.]+',
+    '"lost": (?:true|false)',
+)
 """Fields that the JSON of today has besides, at the end of their objects."""
 
 CALLS_BEFORE = 8
@@ -78,7 +85,7 @@ def differences(name: str, written: Path) -> list[str]:
 
 def without_added(text: str) -> str:
     """JSON without the fields that were added since."""
-    return re.sub(rf',\n *"({"|".join(ADDED)})": [^\n,]*', "", text)
+    return re.sub(rf",\n *(?:{'|'.join(ADDED)})(?=[,\n])", "", text)
 
 
 def without_last_digits(text: str) -> str:

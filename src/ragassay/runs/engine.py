@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from ragassay.core import Ledger, RunState, Sample, shorten
 from ragassay.dispatch import (
@@ -21,12 +22,13 @@ from ragassay.dispatch import (
     Stopped,
 )
 from ragassay.models import Model
-from ragassay.runs.journal import Journal, JournalStore, text_size
+from ragassay.runs.journal import ClaimStore, Journal, JournalStore, text_size
 from ragassay.runs.judge_runner import JudgeRunner
 from ragassay.runs.judgment_lookup import JudgmentLookup
 from ragassay.runs.pending import PendingJudgments
 from ragassay.runs.progress import Progress
 from ragassay.runs.row_scorer import IndexedRow, Measurement, RowScorer
+from ragassay.runs.shared_purchases import SharedPurchases
 
 GRACE = 4.0
 """Seconds that calls in flight get to finish when a run is stopped: their answers are paid for."""
@@ -58,7 +60,8 @@ class EngineSettings:
 class RunContext:
     """What an engine has to know of its run. rows: how many it has in all. resumed: an earlier part
     of the run may have bought judgments. new_judges: as for `Journal`. answered: rows, by index,
-    that the application answered in an earlier part of the run.
+    that the application answered in an earlier part of the run. shared_judges: fingerprints whose
+    questions are bought together with other runs of the store; the store is a `ClaimStore` then.
     """
 
     run_id: str
@@ -66,6 +69,7 @@ class RunContext:
     resumed: bool = False
     new_judges: frozenset[str] = frozenset()
     answered: Mapping[int, Sample] = field(default_factory=dict)
+    shared_judges: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,7 @@ class Engine:
     ) -> None:
         self._model = model
         self._budget = budget
+        claims = cast(ClaimStore, store) if run.shared_judges else None
         self._journal = Journal(
             store,
             run.run_id,
@@ -105,6 +110,7 @@ class Engine:
             save_ledger=save_ledger,
             new_judges=run.new_judges,
             on_failure=self._abort,
+            claims=claims,
         )
         dispatcher_class = BatchedDispatcher if settings.batched else Dispatcher
         self._dispatcher = dispatcher_class(
@@ -124,6 +130,16 @@ class Engine:
         pending = PendingJudgments()
         self._judging = JudgeRunner(
             measurement.judge, self._journal, self._dispatcher, pending, self._abort
+        )
+        self._shared = SharedPurchases(
+            claims,
+            run.run_id,
+            run.shared_judges,
+            self._journal,
+            pending,
+            traffic=self._dispatcher.traffic,
+            stopping=lambda: self._state is not RunState.RUNNING,
+            patience=settings.policy.patience,
         )
         self._scorer = self._make_scorer(measurement, run, pending)
         # Rows are the unit of admission, calls the unit of concurrency: enough rows to keep all
@@ -150,6 +166,7 @@ class Engine:
             pending,
             self._budget,
             self.progress,
+            self._shared,
             resumed=run.resumed,
         )
         return RowScorer(
@@ -188,7 +205,7 @@ class Engine:
         """Drive all rows: (index, row) pairs, read as they are needed. Raises RagAssayError when
         the set-up or the machine fails.
         """
-        async with self._journal:
+        async with self._journal, self._shared:
             workers = [asyncio.create_task(self._work(rows)) for _ in range(self._rows_at_once)]
             try:
                 await self._until_done(workers)

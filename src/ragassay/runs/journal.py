@@ -13,7 +13,7 @@ import asyncio
 import mmap
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from enum import Enum, auto
 from typing import Any, NamedTuple, Protocol
@@ -28,6 +28,7 @@ from ragassay.core import (
     Sample,
     claim_memory,
 )
+from ragassay.store import Claimed, OtherRuns
 
 BLOCK_ROWS = 64
 BLOCK_SIZE = 1 << 20
@@ -56,6 +57,9 @@ class _JobKind(Enum):
     LOOK_UP = auto()
     LOOK_UP_OWN = auto()
     """Among the judgments of this run only."""
+    CLAIM = auto()
+    CLAIM_AGAIN = auto()
+    """Questions that another run was asking the last time."""
 
 
 _MAY_LINGER = (_JobKind.STORE_JUDGMENTS, _JobKind.STORE_ANSWERED_ROW)
@@ -76,6 +80,30 @@ class JournalStore(Protocol):
     def put_rows(self, run_id: str, results: Sequence[RowResult]) -> None: ...
 
     def last_judgment(self) -> int: ...
+
+
+class ClaimStore(Protocol):
+    """What claims need of a store: see `Store`."""
+
+    def begin_asking(self, run_id: str, judges: Iterable[str]) -> OtherRuns: ...
+
+    def others_asking(self, run_id: str) -> OtherRuns: ...
+
+    def begin_claiming(self, run_id: str) -> None: ...
+
+    def stop_claiming(self, run_id: str) -> bool: ...
+
+    def claim(self, run_id: str, addresses: Sequence[JudgmentAddress]) -> Claimed: ...
+
+    def open_to_claim(
+        self, run_id: str, addresses: Sequence[JudgmentAddress]
+    ) -> list[JudgmentAddress]: ...
+
+    def end_asking(self, run_id: str) -> None: ...
+
+    def claims(self, run_id: str) -> frozenset[JudgmentAddress]: ...
+
+    def give_up_claims(self, run_id: str, addresses: Collection[JudgmentAddress]) -> None: ...
 
 
 class _Job(NamedTuple):
@@ -127,7 +155,8 @@ class Journal:
     a resume still pays for nothing twice. new_judges: fingerprints under which the store had no
     judgment when the run began: of these, only what this run has stored itself is looked up.
     on_failure: called in the event loop as soon as the store fails, which may be long before
-    whoever submitted the rows comes with the next ones.
+    whoever submitted the rows comes with the next ones. claims: the store, where questions can be
+    claimed in it.
     """
 
     def __init__(
@@ -139,12 +168,14 @@ class Journal:
         save_ledger: Callable[[Ledger], None] | None = None,
         new_judges: Collection[str] = (),
         on_failure: Callable[[RagAssayError], None] | None = None,
+        claims: ClaimStore | None = None,
     ) -> None:
         self._store = store
         self._run_id = run_id
         self._own_run_only = own_run_only
         self._save_ledger = save_ledger
         self._on_failure = on_failure
+        self._claims = claims
         self._new_judges = frozenset(new_judges)
         self._own_keys = BloomFilter()
         # The number that the last judgment in the store has, as long as this run alone writes any.
@@ -204,6 +235,14 @@ class Journal:
     ) -> frozenset[JudgmentAddress]:
         """The addresses whose Judgments an earlier part of this run has stored, and paid for."""
         return frozenset(await self._submit(_JobKind.LOOK_UP_OWN, addresses))
+
+    async def claim(self, addresses: Sequence[JudgmentAddress], *, again: bool = False) -> Claimed:
+        """Claim questions before they are asked; see `Store.claim`. again: the last time, another
+        run was asking them.
+        """
+        kind = _JobKind.CLAIM_AGAIN if again else _JobKind.CLAIM
+        claimed: Claimed = await self._submit(kind, addresses)
+        return claimed
 
     async def put_rows(self, results: Sequence[RowResult]) -> None:
         """Submit rows; they are written with their block, at the latest when the journal is
@@ -338,6 +377,8 @@ class Journal:
             elif kind is _JobKind.STORE_LEDGER:
                 if self._save_ledger is not None:
                     self._save_ledger(jobs[-1].value)  # it counts the calls of all before it
+            elif kind in (_JobKind.CLAIM, _JobKind.CLAIM_AGAIN):
+                return self._claim(jobs, again=kind is _JobKind.CLAIM_AGAIN)
             else:
                 own_only = self._own_run_only or kind is _JobKind.LOOK_UP_OWN
                 return self._get(jobs, own_only=own_only)
@@ -356,16 +397,28 @@ class Journal:
         self._last_number += len(judgments)
 
     def _get(self, jobs: Sequence[_Job], *, own_only: bool) -> list[_Result]:
-        addresses: dict[JudgmentAddress, None] = {}  # each once, in order
-        for job in jobs:
-            addresses.update(dict.fromkeys(job.value))
         stored = self._store.get_judgments(
-            list(addresses), run_id=self._run_id if own_only else None
+            _addresses_of(jobs), run_id=self._run_id if own_only else None
         )
         results: list[_Result] = []
         for job in jobs:
             value = {address: stored[address] for address in job.value if address in stored}
             results.append(_Result(job.future, value))
+        return results
+
+    def _claim(self, jobs: Sequence[_Job], *, again: bool) -> list[_Result]:
+        assert self._claims is not None
+        addresses = _addresses_of(jobs)
+        if again:  # mostly in vain: to look costs less than to write
+            addresses = self._claims.open_to_claim(self._run_id, addresses)
+        claimed = Claimed({}, frozenset())
+        if addresses:
+            claimed = self._claims.claim(self._run_id, addresses)
+        results: list[_Result] = []
+        for job in jobs:
+            judgments = {a: claimed.judgments[a] for a in job.value if a in claimed.judgments}
+            granted = claimed.granted.intersection(job.value)
+            results.append(_Result(job.future, Claimed(judgments, granted)))
         return results
 
     def _serve_apart(
@@ -378,6 +431,14 @@ class Journal:
         for job in jobs:
             results += self._serve(kind, [job])
         return results
+
+
+def _addresses_of(jobs: Sequence[_Job]) -> list[JudgmentAddress]:
+    """What the jobs ask for, each once and in order."""
+    addresses: dict[JudgmentAddress, None] = {}
+    for job in jobs:
+        addresses.update(dict.fromkeys(job.value))
+    return list(addresses)
 
 
 class BloomFilter:

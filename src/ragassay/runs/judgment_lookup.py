@@ -1,14 +1,14 @@
 """The lookup of the Judgments that rows ask for: each is asked of the judge once.
 
-A Judgment comes from memory, from an equal Request that is on its way, from the store, or from the
-judge, in this order. What comes from anywhere but the judge is counted as cached and costs the run
-nothing.
+A Judgment comes from memory, from an equal Request that is on its way, from the store, from another
+run that is asking for it, or from the judge, in this order. What comes from anywhere but the judge
+is counted as cached and costs the run nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from ragassay.runs.journal import Journal
 from ragassay.runs.judge_runner import JudgeRunner
 from ragassay.runs.pending import PendingJudgments
 from ragassay.runs.progress import Progress
+from ragassay.runs.shared_purchases import SharedPurchases
 
 
 class Question(NamedTuple):
@@ -42,6 +43,7 @@ class JudgmentLookup:
         pending: PendingJudgments,
         budget: LocalBudget,
         progress: Progress,
+        shared: SharedPurchases,
         *,
         resumed: bool,
     ) -> None:
@@ -51,6 +53,7 @@ class JudgmentLookup:
         self._pending = pending
         self._budget = budget
         self._progress = progress
+        self._shared = shared
         self._resumed = resumed
         self._fingerprints: dict[str, str] = {}
 
@@ -99,6 +102,9 @@ class JudgmentLookup:
         self, questions: Sequence[Question], new: dict[JudgmentAddress, Request]
     ) -> None:
         """Settle the Judgments that the store holds, and have the judge answer the others."""
+        if self._shared.active:
+            await self._claim_and_ask(questions, new)
+            return
         try:
             stored = await self._journal.lookup(list(new))
         except BaseException as error:
@@ -106,9 +112,31 @@ class JudgmentLookup:
             raise
         await self._reuse(stored)
         try:
-            await self._runner.begin(_by_row(questions, new, stored).values())
+            await self._runner.begin(_by_row(questions, new, new.keys() - stored.keys()))
         except BaseException as error:
             self._fail(new, error)
+            raise
+
+    async def _claim_and_ask(
+        self, questions: Sequence[Question], new: dict[JudgmentAddress, Request]
+    ) -> None:
+        """Settle the Judgments that the store holds, have the judge answer what is granted to this
+        run, and wait for what another run asks: until its Judgment is there, or it gives up.
+        """
+        left = set(new)
+        deadline = self._shared.deadline
+        try:
+            claimed = await self._shared.claim(left)
+            while True:
+                await self._reuse(claimed.judgments)
+                left -= claimed.judgments.keys()
+                await self._runner.begin(_by_row(questions, new, claimed.granted))
+                left -= claimed.granted
+                if not left:
+                    return
+                claimed = await self._shared.claim_later(left, deadline)
+        except BaseException as error:
+            self._fail(left, error)
             raise
 
     async def _reuse(self, stored: dict[JudgmentAddress, Judgment]) -> None:
@@ -123,7 +151,7 @@ class JudgmentLookup:
             self._pending.settle(address, replace(judgment, spend=Spend()))
         self._count_cached(len(stored) - len(own))
 
-    def _fail(self, addresses: dict[JudgmentAddress, Request], error: BaseException) -> None:
+    def _fail(self, addresses: Iterable[JudgmentAddress], error: BaseException) -> None:
         for address in addresses:
             self._pending.fail(address, error)
 
@@ -135,21 +163,21 @@ class JudgmentLookup:
 def _by_row(
     questions: Sequence[Question],
     new: dict[JudgmentAddress, Request],
-    stored: dict[JudgmentAddress, Judgment],
-) -> dict[int, dict[str, tuple[JudgmentAddress, Request]]]:
-    """The Requests to ask, by row and key, each under the first row that asks it.
+    unasked: Collection[JudgmentAddress],
+) -> list[dict[str, tuple[JudgmentAddress, Request]]]:
+    """The Requests at these addresses, by row and key, each under the first row that asks it.
 
     The judge is given the Requests of one row at a time: what stands in one prompt never depends on
     which rows are driven together.
     """
     rows: dict[int, dict[str, tuple[JudgmentAddress, Request]]] = {}
-    unasked = {address for address in new if address not in stored}
+    left = set(unasked)
     for question in questions:
         for address, request in question.requests:
-            if address in unasked:
-                unasked.discard(address)
+            if address in left:
+                left.discard(address)
                 rows.setdefault(question.row, {})[request.key] = address, new[address]
-    return rows
+    return list(rows.values())
 
 
 async def _all_done(futures: Iterable[asyncio.Future[Judgment]]) -> None:

@@ -103,9 +103,22 @@ async def without_waiting_batches(
             f"{waiting:,} calls are at the provider already: their answers are collected, not"
             " bought again"
         )
-    left = base.uncertain_calls - waiting
+    return _without_calls(base, waiting)
+
+
+def _without_calls(ledger: Ledger, calls: int) -> Ledger:
+    """The ledger without so many of its uncertain calls: those that were cut off come first, since
+    the end of the process has cut off what waits at a provider.
+    """
+    cut_off = min(calls, ledger.cut_off_calls)
+    cut_off_cost = ledger.cut_off_cost * cut_off / max(1, ledger.cut_off_calls)
+    other_cost = ledger.uncertain_cost - ledger.cut_off_cost
+    others = ledger.uncertain_calls - ledger.cut_off_calls
+    lost_cost = other_cost * (calls - cut_off) / max(1, others)
     return replace(
-        base,
-        uncertain_calls=left,
-        uncertain_cost=base.uncertain_cost * left / (left + waiting or 1),
+        ledger,
+        uncertain_calls=ledger.uncertain_calls - calls,
+        uncertain_cost=max(0.0, ledger.uncertain_cost - cut_off_cost - lost_cost),
+        cut_off_calls=ledger.cut_off_calls - cut_off,
+        cut_off_cost=ledger.cut_off_cost - cut_off_cost,
     )

@@ -249,6 +249,7 @@ class Session:
             resumed=self._before is not None,
             new_judges=self._new_judges(),
             answered={} if plan.application is None else self._store.answered(run_id),
+            shared_judges=self._shared_judges(),
         )
         engine = plan.engine(
             context, store=self._store, budget=budget, log=log, save_ledger=self._save_ledger
@@ -263,6 +264,13 @@ class Session:
         if self._plan.options.cache:
             return frozenset(self._store.unknown_judges(fingerprints))
         return frozenset() if self._before is not None else fingerprints
+
+    def _shared_judges(self) -> frozenset[str]:
+        """The fingerprints whose questions cost money, and whose judgments may be other runs'."""
+        plan = self._plan
+        if plan.info.sends_nothing or plan.batches is not None or not plan.options.cache:
+            return frozenset()
+        return frozenset(plan.info.fingerprints.values())
 
     async def _drive_rows(self, driver: Driver, done: IndexSet) -> Outcome:
         """Drive the rows that are not done, with progress shown, the ledger stored every second and

@@ -12,6 +12,7 @@ from ragassay.store.codec import read
 from ragassay.store.indices import IndexSet
 from ragassay.store.lines import RowLine, ScoreLine, StoredRun
 from ragassay.store.location import default_location, is_there, shown_location
+from ragassay.store.sharing import Claimed, OtherRuns
 
 if TYPE_CHECKING:
     from ragassay.store.copying import Copied, copy_store
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from ragassay.store.store import Store
 
 __all__ = [
+    "Claimed",
     "Copied",
     "IndexSet",
+    "OtherRuns",
     "RowLine",
     "ScoreLine",
     "Store",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Executable, Row, tuple_
+from sqlalchemy import Connection, Executable, Row, Table, inspect, tuple_
 from sqlalchemy.sql import ColumnElement, Select
 
 from ragassay.store import codec
@@ -52,6 +52,12 @@ class Access:
     def all(self, query: Executable) -> Sequence[Any]:
         """All rows of a query."""
         return self.read(lambda connection: connection.execute(query).all())
+
+    def lacks(self, table: Table) -> bool:
+        """Whether this is a store of an older version, which may only be read, without the table."""
+        if not self.database.read_only:
+            return False
+        return self.read(lambda connection: not inspect(connection).has_table(table.name))
 
     def scalar(self, query: Executable) -> Any:
         """The first column of a query's first row, None where there is none."""

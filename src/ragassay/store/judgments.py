@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -21,12 +21,21 @@ REUSABLE = (Status.JUDGED.value, Status.ABSTAINED.value)
 
 
 class JudgmentRecords:
-    """The judgments of one open store. Thread-safe."""
+    """The judgments of one open store. on_put: called in the transaction that stores judgments of
+    a run, with the run's number. Thread-safe.
+    """
 
-    def __init__(self, access: Access, runs: RunRecords, locks: RunLocks) -> None:
+    def __init__(
+        self,
+        access: Access,
+        runs: RunRecords,
+        locks: RunLocks,
+        on_put: Callable[[Connection, int, Sequence[Judgment]], None],
+    ) -> None:
         self._access = access
         self._runs = runs
         self._locks = locks
+        self._on_put = on_put
 
     def put(self, run_id: str, judgments: Sequence[Judgment]) -> None:
         """Append judgments, all in one commit. Raises ValueError for NaN and infinities."""
@@ -38,8 +47,12 @@ class JudgmentRecords:
         ]
         if not values:
             return
-        insert = self._access.database.insert
-        self._access.write(lambda c: insert(c, schema.judgments, JUDGMENT, values))
+
+        def work(connection: Connection) -> None:
+            self._access.database.insert(connection, schema.judgments, JUDGMENT, values)
+            self._on_put(connection, number, judgments)
+
+        self._access.write(work)
 
     def get(
         self, addresses: Sequence[JudgmentAddress], run_id: str | None
@@ -47,7 +60,7 @@ class JudgmentRecords:
         """The newest judgment of each address that may be used again: judged or abstained."""
         number = None if run_id is None else self._runs.number(run_id)
         keys_by_judge = group_by_judge(addresses)
-        payloads = self._access.read(lambda c: _payloads(c, keys_by_judge, number))
+        payloads = self._access.read(lambda c: payloads_of(c, keys_by_judge, number))
         return {
             address: self._access.value(Judgment, payload, *address)
             for address, payload in payloads.items()
@@ -88,7 +101,7 @@ def group_by_judge(addresses: Iterable[JudgmentAddress]) -> dict[str, list[str]]
     return keys_by_judge
 
 
-def _payloads(
+def payloads_of(
     connection: Connection, keys_by_judge: Mapping[str, list[str]], number: int | None
 ) -> dict[JudgmentAddress, bytes]:
     """The payload of the newest judgment of each address. number: only of this run."""

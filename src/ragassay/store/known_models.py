@@ -39,6 +39,8 @@ class KnownModelRecords:
 
     def all(self) -> tuple[KnownModel, ...]:
         """All of them, by their key."""
+        if self._access.lacks(schema.models):
+            return ()
         table = schema.models.c
         query = select(table.key, table.payload).order_by(table.key)
         return tuple(

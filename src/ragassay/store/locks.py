@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
@@ -119,6 +120,18 @@ class RunLocks:
                 fix=f"wait until it ends, or stop it (kill {lock.pid} on {lock.host})",
             )
         return now
+
+    def working(
+        self, connection: Connection, numbers: Collection[int], within_s: float
+    ) -> set[int]:
+        """Those of the runs that somebody works on: the owner is there, and was seen within so many
+        seconds.
+        """
+        if not numbers:
+            return set()
+        locks, now = schema.run_locks, self._access.database.now(connection)
+        rows = connection.execute(select(locks).where(locks.c.run.in_(numbers))).all()
+        return {lock.run for lock in rows if now - lock.seen < within_s and _is_living(lock, now)}
 
     def check_not_lost(self, run_id: str, number: int) -> None:
         """Raise EnvironmentFailure E0504 where it is known that another process has taken the run

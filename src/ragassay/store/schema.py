@@ -26,7 +26,12 @@ from sqlalchemy import (
 FIRST = "0004"
 """The schema version of the first release: stores of older ones were never released."""
 
-HEAD = "0005"
+READABLE = "0004"
+"""The oldest version that can be read without a migration: later ones added tables that only a
+writer uses.
+"""
+
+HEAD = "0006"
 """The newest schema version: the revision of the last migration. Versions are decimal numbers and
 only grow.
 """
@@ -78,6 +83,31 @@ run_locks = Table(
     # When the process began: a pid is used again, the pair of both is not.
     Column("started", Key, nullable=False),
     Column("seen", Float, nullable=False),  # Unix time of the owner's last write
+)
+
+asking_runs = Table(  # runs that are asking their judge now, as others in the store see them
+    "asking_runs",
+    metadata,
+    Column(
+        "run",
+        Integer,
+        ForeignKey("runs.id", name="fk_asking_runs_run"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    Column("judges", Key, nullable=False),  # the fingerprints, a line each
+    # Whether it claims a question before it asks it: only where another one asks the same judge.
+    Column("claiming", Boolean(create_constraint=False), nullable=False),
+)
+
+claims = Table(  # of questions that a run is asking: others wait for its judgment
+    "claims",
+    metadata,
+    Column("judge", Key, nullable=False),
+    Column("key", Key, nullable=False),
+    Column("run", Integer, ForeignKey("runs.id", name="fk_claims_run"), nullable=False),
+    PrimaryKeyConstraint("judge", "key", name="pk_claims"),
+    Index("ix_claims_run", "run"),
 )
 
 judgments = Table(

@@ -157,6 +157,8 @@ class SoundnessCheck:
                 yield f"certificate {row.id}: {error}"
 
     def _models(self) -> Iterator[str]:
+        if self._access.lacks(schema.models):
+            return
         for row in self._access.all(select(schema.models)):
             try:
                 key = codec.from_key(row.key)

@@ -245,9 +245,9 @@ class ReadOnlySqlite(_SqliteFile):
         self._reader = read_only_engine(path, sealed)
 
     def prepare(self) -> Path | None:
-        """See that the schema is `schema.HEAD`: it cannot be brought there."""
+        """See that the schema can be read as it is: it cannot be brought to another one."""
         version = self.read(lambda connection: migrate.version(connection, self.location))
-        if version != schema.HEAD:
+        if version is None or int(version) < int(schema.READABLE):
             raise self._cannot_write(
                 f"it has to be brought from schema {version or 'none'} to {schema.HEAD} first"
             )

@@ -7,7 +7,7 @@ does its own in a module of its name.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, Self
 
@@ -32,6 +32,7 @@ from ragassay.core import (
 from ragassay.store.access import Access
 from ragassay.store.batches import BatchRecords
 from ragassay.store.certificates import CertificateRecords
+from ragassay.store.claims import ClaimRecords
 from ragassay.store.database import Database
 from ragassay.store.indices import IndexSet
 from ragassay.store.judgments import JudgmentRecords
@@ -42,6 +43,7 @@ from ragassay.store.location import FOLDER, address_of
 from ragassay.store.locks import RunLocks
 from ragassay.store.rows import RowRecords
 from ragassay.store.runs import RunRecords
+from ragassay.store.sharing import Claimed, OtherRuns
 from ragassay.store.soundness import SoundnessCheck
 
 
@@ -64,7 +66,10 @@ class Store:
         self.access = Access(database)
         self.locks = RunLocks(self.access, token=uuid.uuid4().hex)
         self.run_records = RunRecords(self.access, self.locks)
-        self._judgments = JudgmentRecords(self.access, self.run_records, self.locks)
+        self._claims = ClaimRecords(self.access, self.run_records, self.locks)
+        self._judgments = JudgmentRecords(
+            self.access, self.run_records, self.locks, self._claims.drop
+        )
         self._rows = RowRecords(self.access, self.run_records, self.locks)
         self._certificates = CertificateRecords(self.access)
         self._known_models = KnownModelRecords(self.access)
@@ -136,6 +141,7 @@ class Store:
         if self.access.closed:
             return
         try:
+            self._claims.forget_all()
             self.locks.release_all()
         finally:
             self.access.closed = True
@@ -203,14 +209,17 @@ class Store:
         self.locks.acquire(run_id, self.run_records.number(run_id))
 
     def release(self, run_id: str) -> None:
-        """Give the run back; nothing happens when this store does not have it."""
-        self.locks.release(self.run_records.number(run_id))
+        """Give the run back, and its claims; nothing happens when this store does not have it."""
+        number = self.run_records.number(run_id)
+        self._claims.forget(number)
+        self.locks.release(number)
 
     # -- judgments
 
     def put_judgments(self, run_id: str, judgments: Sequence[Judgment]) -> None:
         """Append judgments, all in one commit. Raises ValueError for NaN and infinities."""
         self._judgments.put(run_id, judgments)
+        self._claims.dropped(run_id, judgments)
 
     def get_judgments(
         self, addresses: Sequence[JudgmentAddress], *, run_id: str | None = None
@@ -237,6 +246,54 @@ class Store:
         process that asked.
         """
         return self._judgments.spend(run_id)
+
+    # -- claims: of two runs that ask the same at the same time, one buys the answer
+
+    def begin_asking(self, run_id: str, judges: Iterable[str]) -> OtherRuns:
+        """List a run, which this store has acquired, as asking judges with these fingerprints,
+        until it is released; the other living runs that ask one of them. Where there are any, the
+        run counts as one that claims what it asks.
+        """
+        return self._claims.register(run_id, judges)
+
+    def end_asking(self, run_id: str) -> None:
+        """List the run no more, and give up its claims."""
+        self._claims.forget(self.run_records.number(run_id))
+
+    def others_asking(self, run_id: str) -> OtherRuns:
+        """The other living runs that ask one of the judges of a run that is listed."""
+        return self._claims.others(run_id)
+
+    def begin_claiming(self, run_id: str) -> None:
+        """Say that the run claims what it asks, and has claimed what it is asking already."""
+        self._claims.set_claiming(run_id)
+
+    def stop_claiming(self, run_id: str) -> bool:
+        """Say that the run does not claim any more, unless another one asks its judges; whether it
+        is so.
+        """
+        return self._claims.stop_claiming(run_id)
+
+    def claim(self, run_id: str, addresses: Sequence[JudgmentAddress]) -> Claimed:
+        """Claim questions: each has a judgment (of any run), is granted to this run, or is being
+        asked by another one. A claim ends with the commit of a judgment of its question, whatever
+        its status, and with its run.
+        """
+        return self._claims.claim(run_id, addresses)
+
+    def open_to_claim(
+        self, run_id: str, addresses: Sequence[JudgmentAddress]
+    ) -> list[JudgmentAddress]:
+        """Those of the questions that no other living run is asking; nothing is written."""
+        return self._claims.open_to_claim(run_id, addresses)
+
+    def claims(self, run_id: str) -> frozenset[JudgmentAddress]:
+        """The questions that the run has claimed through this store, and has no judgment of."""
+        return self._claims.held(run_id)
+
+    def give_up_claims(self, run_id: str, addresses: Collection[JudgmentAddress]) -> None:
+        """Let others ask these questions that the run has claimed."""
+        self._claims.give_up(run_id, addresses)
 
     # -- rows
 
