@@ -53,6 +53,7 @@ RENAMED = (
 ADDED = (
     r'"orders": [^\n,]*',
     r'"models": [^\n,]*',
+    r'"reading": [^\n,]*',
     r'"reasoning_tokens": \d+',
     r'"cut_off_calls": \d+',
     r'"cut_off_cost": [\d.]+',

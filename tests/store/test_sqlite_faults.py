@@ -274,6 +274,30 @@ def test_a_store_in_a_folder_that_may_not_be_written_is_read_and_not_written(
 
 
 @pytest.mark.slow
+def test_a_store_of_the_version_before_that_may_not_be_written_is_read_as_it_is(
+    tmp_path: Path,
+) -> None:
+    """It cannot be migrated; what later versions added is not there."""
+    path, copy = tmp_path / "frozen" / "store.db", tmp_path / "copy.db"
+    path.parent.mkdir()
+    shutil.copy(Path(__file__).parent / "data" / "former.db", path)
+    code = f"""
+from ragassay.store import Store, copy_store
+with Store.open({str(path)!r}, make=False) as store, Store.open({str(copy)!r}) as copy:
+    copy_store(store, copy)
+    runs = store.runs()
+    print(len(runs), sum(len(list(store.rows(run.run_id))) for run in runs), store.check())
+"""
+    done = as_one_who_may_not_write(path.parent, code)
+    assert done.returncode == 0, done.stderr
+    with Store.open(copy) as store:
+        runs = store.runs()
+        rows = sum(len(list(store.rows(run.run_id))) for run in runs)
+    assert done.stdout == f"{len(runs)} {rows} ()\n"
+    assert rows > 0
+
+
+@pytest.mark.slow
 def test_a_store_that_can_only_be_read_is_copied_elsewhere(tmp_path: Path, make_manifest) -> None:
     path, copy = tmp_path / "frozen" / "store.db", tmp_path / "copy.db"
     with Store.open(path) as store:

@@ -131,16 +131,7 @@ class Engine:
         self._judging = JudgeRunner(
             measurement.judge, self._journal, self._dispatcher, pending, self._abort
         )
-        self._shared = SharedPurchases(
-            claims,
-            run.run_id,
-            run.shared_judges,
-            self._journal,
-            pending,
-            traffic=self._dispatcher.traffic,
-            stopping=lambda: self._state is not RunState.RUNNING,
-            patience=settings.policy.patience,
-        )
+        self._shared = self._make_shared(claims, run, pending, settings.policy.patience)
         self._scorer = self._make_scorer(measurement, run, pending)
         # Rows are the unit of admission, calls the unit of concurrency: enough rows to keep all
         # calls busy.
@@ -155,6 +146,24 @@ class Engine:
         self._state = RunState.RUNNING
         self._reason = ""
         self._fatal: BaseException | None = None
+
+    def _make_shared(
+        self,
+        claims: ClaimStore | None,
+        run: RunContext,
+        pending: PendingJudgments,
+        patience: float,
+    ) -> SharedPurchases:
+        return SharedPurchases(
+            claims,
+            run.run_id,
+            run.shared_judges,
+            self._journal,
+            pending,
+            traffic=self._dispatcher.traffic,
+            stopping=lambda: self._state is not RunState.RUNNING,
+            patience=patience,
+        )
 
     def _make_scorer(
         self, measurement: Measurement, run: RunContext, pending: PendingJudgments

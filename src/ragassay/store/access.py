@@ -54,7 +54,7 @@ class Access:
         return self.read(lambda connection: connection.execute(query).all())
 
     def lacks(self, table: Table) -> bool:
-        """Whether this is a store of an older version, which may only be read, without the table."""
+        """Whether this is a store of an older version that may only be read, without the table."""
         if not self.database.read_only:
             return False
         return self.read(lambda connection: not inspect(connection).has_table(table.name))
