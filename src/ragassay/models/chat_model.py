@@ -106,6 +106,8 @@ class ChatModel:
         self._first = provider.known_of(name)
         self._known = self._first
         self._accepted: frozenset[str] = frozenset()
+        self._urls: dict[bool, URL] = {}
+        self._accepted_last: Capabilities | None = None
         self._crashes = 0
         self._known_models: tuple[str, ...] | None = None
         self._client = HttpClient(
@@ -229,10 +231,18 @@ class ChatModel:
     async def _attempt(self, call: ChatCall, known: Capabilities) -> _Sent:
         limit = self._limit(call, known) if known.limit else None
         data = self._body(call, known, limit)
-        url = self.provider.dialect.url(self._base, self.name, stream=known.stream)
+        url = self._url(stream=known.stream)
         reply = await self._client.send("POST", url, data, self._signed("POST", url, data))
         text = "" if reply.status < 300 else self._error_text(reply.body)
         return _Sent(known, limit, reply, text)
+
+    def _url(self, *, stream: bool) -> URL:
+        # Made once: to join an address takes as long as half of the rest of a request.
+        url = self._urls.get(stream)
+        if url is None:
+            url = self.provider.dialect.url(self._base, self.name, stream=stream)
+            self._urls[stream] = url
+        return url
 
     def _limit(self, call: ChatCall, known: Capabilities) -> int:
         if self.settings.max_tokens is not None:
@@ -337,6 +347,9 @@ class ChatModel:
     ) -> None:
         """Go on from what a request has shown."""
         if accepted:
+            if changed is self._accepted_last:  # as of nearly every call
+                return
+            self._accepted_last = changed
             if not self._accepted and changed.format != self._known.format:
                 self._known = replace(self._known, format=changed.format)
             self._accepted |= changed.features(call)

@@ -47,6 +47,8 @@ def tokens_thought(answer: Answer) -> int:
     """The tokens that a model thought, as the server says, else as its thoughts are long."""
     if answer.usage is not None and answer.usage.thinking:
         return answer.usage.thinking
+    if not (answer.thinking or "</think" in answer.text or _MARKED.match(answer.text)):
+        return 0
     end = _END.search(answer.text)
     marked = end.start() if end is not None else 0
     return int(max(len(answer.thinking), marked) / _CHARS_A_TOKEN)

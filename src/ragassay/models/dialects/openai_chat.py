@@ -41,7 +41,8 @@ class OpenAIChat:
     def body(self, asked: Prepared) -> dict[str, object]:
         """The request."""
         known = asked.known
-        messages = [{"role": "system", "content": asked.system}] if asked.system else []
+        system = asked.system
+        messages = [{"role": "system", "content": system}] if system else []
         messages += [{"role": role, "content": text} for role, text in asked.turns()]
         body: dict[str, object] = {"model": asked.model, "messages": messages}
         if asked.limit is not None and known.limit:
@@ -118,21 +119,24 @@ def read(data: Mapping[str, Any]) -> Answer | None:
         reason = "content_filter"
     return Answer(
         text=texts_of(content, "text", "output_text"),
-        thinking=first_of(
-            [
-                message.get("reasoning_content"),
-                message.get("reasoning"),
-                message.get("thinking"),
-                texts_of(message.get("reasoning_details"), "reasoning.text", "reasoning.summary"),
-                texts_of(content, "thinking", "reasoning"),
-            ]
-        ),
-        tool=_tool(message),
+        thinking=_thoughts(message, content),
+        tool=_tool(message) if "tool_calls" in message or "function_call" in message else "",
         refusal=_refusal(message, content),
         finish=finish_of(reason or ""),
         model=model if isinstance(model, str) else "",
         usage=openai_usage(data.get("usage")),
     )
+
+
+def _thoughts(message: Mapping[str, Any], content: object) -> str:
+    """What the model wrote before its answer, where the server keeps that apart."""
+    named = first_of(message.get(n) for n in ("reasoning_content", "reasoning", "thinking"))
+    if named:
+        return named
+    details = texts_of(message.get("reasoning_details"), "reasoning.text", "reasoning.summary")
+    if details or isinstance(content, str):
+        return details
+    return texts_of(content, "thinking", "reasoning")
 
 
 def _filtered(choice: Mapping[str, Any]) -> bool:
