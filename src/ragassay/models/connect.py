@@ -54,6 +54,22 @@ def connect(
             name, no_network=no_network
         )
         return local
+    _check_call(uri, no_network, concurrency)
+    rate = Rate.parse(price) if isinstance(price, str) else price
+    return _open(
+        provider_of(scheme),
+        name,
+        base_url=base_url,
+        api_key_env=api_key_env,
+        rate=rate,
+        concurrency=concurrency,
+        batch=batch,
+        settings=settings or ModelSettings(),
+    )
+
+
+def _check_call(uri: str, no_network: bool, concurrency: int) -> None:
+    """Raise SetupError where no call may or can be made."""
     # Here and not in the providers: one added later cannot forget it.
     if no_network:
         raise SetupError(
@@ -69,17 +85,6 @@ def connect(
             where="--concurrency",
             why=str(concurrency),
         )
-    rate = Rate.parse(price) if isinstance(price, str) else price
-    return _open(
-        provider_of(scheme),
-        name,
-        base_url=base_url,
-        api_key_env=api_key_env,
-        rate=rate,
-        concurrency=concurrency,
-        batch=batch,
-        settings=settings or ModelSettings(),
-    )
 
 
 def _open(

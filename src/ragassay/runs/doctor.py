@@ -90,7 +90,9 @@ class ModelReport:
 def installation() -> Installation:
     """The installation that runs this."""
     extras = {extra: find_spec(module) is not None for extra, module in EXTRAS.items()}
-    named = {key for provider in all_providers() for key in provider.keys}
+    named: set[str] = set()
+    for provider in all_providers():
+        named.update(provider.keys)
     return Installation(
         __version__,
         platform.python_version(),

@@ -202,10 +202,13 @@ def make_setup(
     # Taken before the judge joins the model to the offline one, which has no batches.
     batches = cast("BatchModel", model) if options.batch else None
     notes: tuple[str, ...] = ()
-    # Of a preset or by default only: what somebody asked for by name is never left out.
-    if metrics is None and (options.preset is not None or not options.metrics):
-        chosen, notes = _answerable(chosen, options, _local_models(model))
-    _check_tasks(chosen, _local_models(model))
+    local = _local_models(model)
+    # Of a preset, or by default where few metrics can be answered: what somebody asked for by name
+    # is never left out.
+    by_default = bool(local) and not options.metrics
+    if metrics is None and (options.preset is not None or by_default):
+        chosen, notes = _answerable(chosen, options, local)
+    _check_tasks(chosen, local)
     judge, model = _judge(options, registry, model)
     options = replace(options, metrics=tuple(_reference(m) for m in chosen))
     _check_price(options, model)

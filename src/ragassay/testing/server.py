@@ -70,7 +70,7 @@ class LLMServer:
     False makes it a request like any other.
     """
 
-    def __init__(
+    def __init__(  # plain: it is the list of what can be scripted
         self,
         *,
         answer: Answer | None = None,
