@@ -52,6 +52,7 @@ def evaluate(  # plain: it is the signature, and what each argument means
     judge: str = "offline",
     base_url: str | None = None,
     api_key_env: str | None = None,
+    generator: str | None = None,
     store: str | os.PathLike[str] | None = None,
     name: str = "",
     mapping: Mapping[str, str] | None = None,
@@ -101,7 +102,8 @@ def evaluate(  # plain: it is the signature, and what each argument means
     metric_timeout: seconds that a function of yours under `@ragassay.metric` may take for a row.
     judge: "offline" (no key, no network) or "PROVIDER:MODEL"; "openai:MODEL" is any server of
     OpenAI's protocol at base_url (default: the provider's own service); the key is read from the
-    variable api_key_env names (default: the provider's, such as OPENAI_API_KEY). mapping: field ->
+    variable api_key_env names (default: the provider's, such as OPENAI_API_KEY). generator: the
+    model that wrote the responses: it is said where the judge is of its family. mapping: field ->
     column where a column's name is not known. slices: columns to slice by. format: of the file,
     where its ending does not say. make_ids: number the rows by line instead of reading ids. limit:
     only the first so many rows. rubrics: the user's rubric files. claims: how a response is cut

@@ -54,6 +54,8 @@ ADDED = (
     r'"orders": [^\n,]*',
     r'"models": [^\n,]*',
     r'"reading": [^\n,]*',
+    r'"sent": [^\n,]*',
+    r'"self_preference": [^\n,]*',
     r'"reasoning_tokens": \d+',
     r'"cut_off_calls": \d+',
     r'"cut_off_cost": [\d.]+',

@@ -34,7 +34,9 @@ class JudgeInfo:
     fingerprint of (rubric text, model, parameters). agreement: one sentence on how well this judge
     agrees with people, with its interval and data, or that it is unmeasured. base_url: host that
     sees the texts, "" where it is not known or there is none. models: what is known of the models
-    behind servers.
+    behind servers. sent: host -> fields of the rows that the metrics may send it, {} where nothing
+    leaves the machine or a run of a former version did not say. self_preference: one sentence where
+    the judge and the model that wrote the responses are the same or of one family, else "".
     """
 
     uri: str
@@ -43,6 +45,8 @@ class JudgeInfo:
     agreement: str
     base_url: str = ""
     models: tuple[KnownModel, ...] = ()
+    sent: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    self_preference: str = ""
 
     @property
     def sends_nothing(self) -> bool:

@@ -18,6 +18,7 @@ from ragassay.core import (
     CauseShare,
     Diagnosis,
     Interval,
+    JudgeInfo,
     Manifest,
     MetricSummary,
     Part,
@@ -640,6 +641,11 @@ def _reasons(metric: MetricSummary) -> str:
     if len(reasons) == 1:
         return reasons[0][0]
     return "; ".join(f"{reason} ({n:,})" for reason, n in reasons[:REASONS_SHOWN])
+
+
+def sent_lines(judge: JudgeInfo) -> list[str]:
+    """Which hosts the texts of the rows were for, and which fields, a host each."""
+    return [f"Sent to {host}: {', '.join(fields)}" for host, fields in judge.sent.items()]
 
 
 def trust_lines(s: Summary) -> list[tuple[str, str, bool]]:

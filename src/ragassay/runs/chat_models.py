@@ -15,3 +15,9 @@ def chat_models(model: Model) -> list[ChatModel]:
     """
     members: tuple[Any, ...] = getattr(model, "chat_models", (model,))
     return [m for m in members if hasattr(m, "remember") and not hasattr(m, "waits_for_provider")]
+
+
+def hosted_models(model: Model) -> list[ChatModel]:
+    """All models behind servers that a run asks, also those whose calls wait for a batch."""
+    members: tuple[Any, ...] = getattr(model, "chat_models", (model,))
+    return [m for m in members if hasattr(m, "hosts")]

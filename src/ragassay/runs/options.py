@@ -142,6 +142,9 @@ class Options:
         "Variable that holds the key [default: the provider's, such as OPENAI_API_KEY].",
         on_resume=OnResume.ONCE,
     )
+    generator: str | None = option(
+        None, "Model that wrote the responses, such as gpt-4o: judges favour their own family."
+    )
     mapping: Mapping[str, str] = option(
         {},
         "field=column, where a column's name is not known. Repeatable.",

@@ -24,6 +24,7 @@ from ragassay.metrics import (
     roles_of,
 )
 from ragassay.runs.application import App, Application, open_application
+from ragassay.runs.governance import judged_rubrics, self_preference, sent_fields
 from ragassay.runs.options import Options
 
 if TYPE_CHECKING:
@@ -212,12 +213,15 @@ def make_setup(
     judge, model = _judge(options, registry, model)
     options = replace(options, metrics=tuple(_reference(m) for m in chosen))
     _check_price(options, model)
+    info = _judge_info(options, chosen, registry, judge, model)
+    if info.self_preference:
+        notes = (*notes, info.self_preference)
     return Setup(
         options=options,
         metrics=chosen,
         judge=judge,
         model=model,
-        info=_judge_info(options, chosen, judge, model),
+        info=info,
         application=_application(options, app, in_callers_loop),
         notes=notes,
         batches=batches,
@@ -240,10 +244,14 @@ def _check_price(options: Options, model: Model) -> None:
 
 
 def _judge_info(
-    options: Options, metrics: Sequence[Metric], judge: Judge, model: Model
+    options: Options,
+    metrics: Sequence[Metric],
+    registry: RubricRegistry,
+    judge: Judge,
+    model: Model,
 ) -> JudgeInfo:
     """What the manifest holds of the judge, for the rubrics that the metrics ask for."""
-    judged = set(itertools.chain.from_iterable(map(_judged_rubrics, metrics)))
+    judged = set(itertools.chain.from_iterable(map(judged_rubrics, metrics)))
     # Sorted, so that equal set-ups write equal manifests.
     rubrics = sorted(judged)
     return JudgeInfo(
@@ -252,6 +260,8 @@ def _judge_info(
         fingerprints={rubric: judge.fingerprint(rubric) for rubric in rubrics},
         agreement=judge.agreement,
         base_url=str(getattr(model, "base_url", "")),
+        sent=sent_fields(metrics, registry, model),
+        self_preference=self_preference(options.judge, options.generator),
     )
 
 
@@ -343,7 +353,7 @@ def _answerable(
         return chosen, ()
     answerable: list[Metric] = []
     for metric in chosen:
-        rubrics = _judged_rubrics(metric)
+        rubrics = judged_rubrics(metric)
         offline = options.judge != "offline" or all(map(answers_offline, rubrics))
         if offline and not _unanswered_by(local, metric):
             answerable.append(metric)
@@ -369,7 +379,7 @@ def _unanswered_by(local: Sequence[LocalModel], metric: Metric) -> LocalModel | 
     """The first of these models that cannot judge the metric; None where all can."""
     from ragassay.judges import answers_task
 
-    rubrics = _judged_rubrics(metric)
+    rubrics = judged_rubrics(metric)
     for model in local:
         if rubrics and not answers_task(model.parts.meaning.task, rubrics):
             return model
@@ -574,17 +584,6 @@ def _reference(metric: Metric) -> str:
     user's own code.
     """
     return str(getattr(metric, "reference", "") or metric)
-
-
-def _judged_rubrics(metric: Metric) -> tuple[str, ...]:
-    """The rubrics of a metric that a judge is asked for, () where it asks none."""
-    return _rubrics(metric) if metric.declaration.judged else ()
-
-
-def _rubrics(metric: Metric) -> tuple[str, ...]:
-    # A metric whose parameters decide what it asks has a property; else the declaration says it.
-    by_parameters = getattr(metric, "rubrics", None)
-    return metric.declaration.rubrics if by_parameters is None else tuple(by_parameters)
 
 
 def _with_claims(metric: Metric) -> Metric:
