@@ -53,7 +53,9 @@ FAMILIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Family -> how the names of its models begin."""
 
-_FAMILY_OF = {prefix: family for family, prefixes in FAMILIES.items() for prefix in prefixes}
+_FAMILY_OF: dict[str, str] = {}
+for _family, _prefixes in FAMILIES.items():
+    _FAMILY_OF |= dict.fromkeys(_prefixes, _family)
 _ONLY_FIRST = frozenset(
     {"o1", "o3", "o4", "codex", "palm", "aya", "nova", "titan", "phi", "glm", "yi", "step"}
 )
