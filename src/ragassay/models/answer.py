@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 STOP, CUT, REFUSAL, FILTER, TOOL = "stop", "length", "refusal", "content_filter", "tool_calls"
+ERROR = "error"
+"""The reply was not finished: the server failed at it."""
 
 FINISH: Mapping[str, str] = {
     "": STOP,
@@ -16,6 +18,8 @@ FINISH: Mapping[str, str] = {
     "completed": STOP,
     "eos": STOP,
     "eos_token": STOP,
+    "endoftext": STOP,
+    "finish": STOP,
     "tool_call": TOOL,
     "tool_use": TOOL,
     "function_call": TOOL,
@@ -24,6 +28,10 @@ FINISH: Mapping[str, str] = {
     "model_length": CUT,
     "model_context_window_exceeded": CUT,
     "incomplete": CUT,
+    "pause_turn": CUT,
+    "token_limit": CUT,
+    "time_limit": CUT,
+    "error_limit": CUT,
     "safety": FILTER,
     "sensitive": FILTER,
     "recitation": FILTER,
@@ -34,6 +42,19 @@ FINISH: Mapping[str, str] = {
     "guardrail_intervened": FILTER,
     "content_filtered": FILTER,
     "error_toxic": FILTER,
+    "image_safety": FILTER,
+    "language": FILTER,
+    "abort": ERROR,
+    "cancelled": ERROR,
+    "failed": ERROR,
+    "in_progress": ERROR,
+    "insufficient_system_resource": ERROR,
+    "malformed_function_call": ERROR,
+    "malformed_model_output": ERROR,
+    "malformed_tool_use": ERROR,
+    "network_error": ERROR,
+    "queued": ERROR,
+    "timeout": ERROR,
 }
 """The reasons for which a reply ends, in the words of the servers -> in ours."""
 
@@ -74,14 +95,21 @@ def finish_of(reason: object) -> str:
     return FINISH.get(word, word)
 
 
-def is_count(value: object) -> TypeGuard[int]:
-    """Whether this is a number of tokens."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
+_MOST_TOKENS = 10**9  # of one call: whoever names more means something else
+
+
+def whole(value: object) -> int | None:
+    """A number of tokens, which some servers write as 12.0; None for what is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    if not 0 <= value < _MOST_TOKENS or value != int(value):
+        return None
+    return int(value)
 
 
 def count(value: object) -> int:
     """A number of tokens; 0 for what is none."""
-    return value if is_count(value) else 0
+    return whole(value) or 0
 
 
 def dollars(value: object) -> float | None:

@@ -28,7 +28,7 @@ from ragassay.core import (
     nearest,
     shorten,
 )
-from ragassay.models.answer import CUT, FILTER, REFUSAL, Answer
+from ragassay.models.answer import CUT, ERROR, FILTER, REFUSAL, Answer
 from ragassay.models.base_url import checked_url, host_of
 from ragassay.models.capabilities import Capabilities
 from ragassay.models.dialects.base import Prepared
@@ -36,9 +36,12 @@ from ragassay.models.dialects.read import read_answer
 from ragassay.models.failures import (
     FILTERED,
     JSON_FAILED,
+    error_inside,
     error_text,
     failure,
+    is_filtered,
     is_unknown_model,
+    status_inside,
     text_of,
 )
 from ragassay.models.http_client import HttpClient, HttpReply, proxy_failure
@@ -56,6 +59,9 @@ MOST_REQUESTS = 14
 """Requests that one call may take while it learns what a server refuses."""
 
 _CHARS_A_TOKEN = 2.5  # of a prompt, where a context is small: rather too many tokens than too few
+
+
+_MOST_WORDS = 8_000  # characters of an error that are read
 
 
 class _Sent(NamedTuple):
@@ -202,7 +208,7 @@ class ChatModel:
                 # What has crashed the server is known when it is happy without.
                 self._learn(known, call, accepted=True)
                 return reply
-            if _is_filtered(sent.reply.status, sent.text):
+            if is_filtered(sent.reply.status, sent.text):
                 return ChatReply(
                     "", FILTER, self.name, Spend(number, seconds=time.monotonic() - started)
                 )
@@ -317,6 +323,7 @@ class ChatModel:
             self.provider.dialect.formats,
             sent.reply.status,
             sent.text,
+            self.settings.reasoning_effort or "",
         )
         return without_refused(refusal)
 
@@ -379,7 +386,9 @@ class ChatModel:
         if not isinstance(data, Mapping):
             raise self._bad_reply("the reply is not a JSON object")
         answer = read_answer(data)
-        if answer is None or answer.finish == "error":
+        if answer is None or answer.finish == ERROR:
+            if answer is not None and not error_inside(data):
+                raise self._bad_reply("the server broke off the reply")
             return self._reply_without_answer(data, headers, spend)
         if self.settings.max_tokens is None:
             room = room_after(answer, self._known.room)
@@ -397,14 +406,14 @@ class ChatModel:
         self, data: Mapping[str, object], headers: Mapping[str, str], spend: Spend
     ) -> ChatReply:
         """A reply for a filter's error; raises CallError for any other."""
-        error = data.get("error") or _choice_error(data)
-        text = self._clean(text_of(error)) if error else ""
+        error = error_inside(data)
+        text = shorten(self._redact(text_of(error)), _MOST_WORDS)
         if error and FILTERED.search(text):
             return ChatReply("", FILTER, self.name, spend)
         if error:  # gateways wrap the failure of the model behind them in a 200
-            code = error.get("code") if isinstance(error, Mapping) else None
-            if isinstance(code, int) and 400 <= code < 600:
-                raise self._failure(code, headers, text)
+            status = status_inside(error, text, has_answered=self.has_answered)
+            if status is not None:
+                raise self._failure(status, headers, text)
             raise self._bad_reply(f"the server answered with an error: {text}")
         if "choices" not in data:
             raise self._bad_reply("the reply has no choices")
@@ -441,14 +450,14 @@ class ChatModel:
     async def _failure_of(self, sent: _Sent) -> CallError:
         status, text = sent.reply.status, sent.text
         if is_unknown_model(status, text, has_answered=self.has_answered):
-            text = await self._explain_model(text)
+            text = await self._explain_model(shorten(text, 300))
         return self._failure(status, sent.reply.headers, text)
 
     def _failure(self, status: int, headers: Mapping[str, str], text: str) -> CallError:
         """What an answer with this status means."""
         if status == 407:
             return proxy_failure(self._client.proxy_host or self._host, status)
-        what = f"{self._host} answered {status}" + (f": {text}" if text else "")
+        what = f"{self._host} answered {status}" + (f": {shorten(text, 500)}" if text else "")
         if 300 <= status < 400:
             target = self._clean(headers.get("Location", "elsewhere"))
             what = (
@@ -502,10 +511,10 @@ class ChatModel:
             return ()
 
     def _error_text(self, body: bytes) -> str:
-        """What the server says is wrong, on one line, without the key; with its code, which the
-        rules read.
+        """What the server says is wrong, on one line, without the key; with its codes. It is longer
+        than what people are shown: the rules read it to its end.
         """
-        return self._clean(error_text(body))
+        return shorten(self._redact(error_text(body)), _MOST_WORDS)
 
     def _clean(self, text: str) -> str:
         return shorten(self._redact(text), 500)
@@ -526,16 +535,6 @@ def _text_of(answer: Answer) -> str:
     if answer.tool:
         return answer.tool
     return answer.thinking if answer.finish not in (CUT, FILTER) else ""
-
-
-def _is_filtered(status: int, text: str) -> bool:
-    return status in (400, 422) and FILTERED.search(text) is not None
-
-
-def _choice_error(data: Mapping[str, object]) -> object:
-    choices = data.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return first.get("error") if isinstance(first, Mapping) else None
 
 
 def _plain(value: object) -> object:

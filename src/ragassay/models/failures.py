@@ -11,23 +11,32 @@ from ragassay.models.retry_after import retry_after
 from ragassay.models.server_reply import parse_json
 
 TOO_LONG = re.compile(
-    r"maximum context length|context[ _]length|context[ _]window|context[ _]size|prompt is too"
-    r" long|input is too long|exceeds? (?:the )?context|exceed_context_size"
-    r"|too many (?:input |prompt )?tokens|too_many_(?:prompt_)?tokens|string_above_max_length"
-    r"|reduce the length|request too large|input tokens exceeded|exceeds? (?:the )?maximum length"
-    r"|length of all messages is too long|input token count|maximum input length"
-    r"|max_input_tokens|prompt too long|exceeds the maximum (?:number|token)",
+    r"maximum context length|context[ _]length|context[ _](?:window|limit)|context[ _]size"
+    r"|prompt is too long|prompt too long|input (?:length )?is too long|exceeds? (?:the )?context"
+    r"|exceed_context_size|too many (?:input |prompt )?tokens|too_many_(?:prompt_)?tokens"
+    r"|string_above_max_length|reduce the length|request too large|request body too large"
+    r"|input tokens exceeded|exceeds? (?:the )?max(?:imum)? (?:prompt |input )?length"
+    r"|length of all messages is too long|input token count|maximum (?:input|prompt) length"
+    r"|max_input_tokens|exceeds the maximum (?:number|token)|range of input length"
+    r"|exceeded model token limit|tokens_limit_reached|inputs?`? must have less than"
+    r"|exceeds? the (?:model's )?(?:token|context) limit",
     re.I,
 )
 UNKNOWN_MODEL = re.compile(
-    r"model_not_found|invalid model|unknown model|no such model|not a valid model"
+    r"model_not_found|invalid[ _]model|unknown[ _]model|no such model|not a valid model"
     r"|model identifier is invalid|deploymentnotfound|model names? (?:are|is)\b"
-    r"|reached the end of its life|model.{0,200}(?:not found|not exist|was removed|is invalid)",
+    r"|access to (?:the |this )?model|on-demand throughput isn|model_not_supported"
+    r"|reached (?:the|its) end of (?:its )?life"
+    r"|model.{0,200}(?:not found|not exist|was removed|is invalid)",
     re.I | re.S,
 )
 NO_MONEY = re.compile(
-    r"insufficient_quota|billing_hard_limit|insufficient[ _](?:balance|credits?)|credit balance"
-    r"|out of credits|requires more credits|payment required|billing details: ",
+    r"insufficient_quota|billing_hard_limit|billing_not_active|exceeded_current_quota"
+    r"|insufficient[ _](?:account[ _])?(?:balance|credits?|funds)|credit balance|out of credits"
+    r"|requires more credits|included credits|available credits|credits? (?:exhausted|depleted)"
+    r"|payment required|billing details: |spend(?:ing)? limit|api usage limits|arrearage"
+    r"|overdue[ _]?(?:balance|payment)|accountoverdue"
+    r"|account (?:is |has been )?(?:suspended|deactivated|not active)",
     re.I,
 )
 WRONG_KEY = re.compile(
@@ -36,8 +45,17 @@ WRONG_KEY = re.compile(
     r"|security token included|unauthorized|unauthenticated",
     re.I,
 )
+NO_RIGHT = re.compile(
+    r"api[ _-]?key|\btokens?\b|credential|permission|access denied|expired|revoked|suspended"
+    r"|disabled|unauthori[sz]ed|authenticat|not authori[sz]ed|account|subscription|region|country",
+    re.I,
+)
+"""What a 403 says where it is about who asks. One about what is asked concerns that row alone."""
 FILTERED = re.compile(
-    r"content[_ ]?filter|content management policy|responsibleaipolicy|content policy|model_armor",
+    r"content[_ ]?filter|content management policy|responsibleaipolicy|model_armor"
+    r"|content[_ ]policy|content_?(?:blocked|violation)|violat\w+ (?:our )?(?:usage|safety|content)"
+    r"|safety_check|inappropriate content|data_?inspection_?failed|content exists risk"
+    r"|sensitive_?content|flagged (?:as|by|for)|prohibited_content",
     re.I,
 )
 JSON_FAILED = re.compile(
@@ -47,9 +65,33 @@ JSON_FAILED = re.compile(
 )
 """The model wrote no JSON, and the server keeps what it wrote: another draw may succeed."""
 
-_DEEPEST = 4  # envelopes around an error: a gateway's, the provider's behind it, its own text
-_NAMES = ("message", "error", "msg", "detail", "title", "error_message")
-_CODES = ("code", "type", "param", "status", "error_type", "error_code", "failed_generation")
+_DEEPEST = 8  # envelopes around an error: a gateway's, the provider's behind it, its own text
+_NAMES = (
+    "message",
+    "Message",
+    "error",
+    "errors",
+    "msg",
+    "detail",
+    "title",
+    "error_message",
+    "error_msg",
+    "status_msg",
+    "base_resp",
+    "fault",
+    "faultstring",
+)
+_CODES = (
+    "code",
+    "type",
+    "param",
+    "status",
+    "reason",
+    "error_type",
+    "error_code",
+    "status_code",
+    "failed_generation",
+)
 
 
 def error_text(body: bytes) -> str:
@@ -96,6 +138,8 @@ def _words_of_object(data: Mapping[str, Any], depth: int) -> Iterator[str]:
         value = data.get(name)
         if isinstance(value, (str, int)) and not isinstance(value, bool):
             yield str(value)
+    if isinstance(data.get("retryDelay"), str):  # Google's, beside the words
+        yield f"retry in {data['retryDelay']}"
     for inner in _inner_errors(data):
         yield from _words(inner, depth + 1)
 
@@ -104,8 +148,46 @@ def _inner_errors(data: Mapping[str, Any]) -> Iterable[object]:
     """What the provider behind a gateway said."""
     metadata = data.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, dict) else None
-    named = (data.get("inner_error"), data.get("innererror"), data.get("external_model_message"))
-    return [inner for inner in (raw, *named) if inner]
+    named = [raw] + [data.get(name) for name in _INNER]
+    return [inner for inner in named if inner]
+
+
+_INNER = ("inner_error", "innererror", "external_model_message", "details")
+
+
+def error_inside(reply: Mapping[str, Any]) -> object:
+    """The error that a reply holds in place of an answer; None where there is none."""
+    choices = reply.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    in_choice = choice.get("error") if isinstance(choice, Mapping) else None
+    named = [reply.get("error"), in_choice, reply.get("errors"), reply.get("base_resp")]
+    found = next((error for error in named if error), None)
+    if found is None and any(isinstance(reply.get(name), str) for name in _BARE):
+        return reply
+    return found
+
+
+_BARE = ("message", "Message", "detail", "msg", "error_msg", "error_message")
+
+
+def status_inside(error: object, text: str, *, has_answered: bool) -> int | None:
+    """The status that an error inside a reply would have had by itself; None where it says none."""
+    fields = error if isinstance(error, Mapping) else {}
+    for name in ("code", "status", "status_code"):
+        status = fields.get(name)
+        number = int(status) if isinstance(status, str) and status.isdecimal() else status
+        if isinstance(number, int) and 400 <= number < 600:
+            return number
+    if has_answered:  # its words may be an echo of some row
+        return None
+    if NO_MONEY.search(text):
+        return 402
+    return 401 if WRONG_KEY.search(text) else None
+
+
+def is_filtered(status: int, text: str) -> bool:
+    """Whether a filter has refused the texts of this call."""
+    return status in (400, 403, 422, 451) and FILTERED.search(text) is not None
 
 
 def is_unknown_model(status: int, text: str, *, has_answered: bool) -> bool:
@@ -134,11 +216,14 @@ def failure(
     model has succeeded before. key_hint: what to say of the key where it is rejected.
     """
     # A 400 may repeat the row that it refuses: its words count before the first answer only.
-    own_words = status in (403, 429) or (status == 400 and not has_answered)
+    own_words = status in (403, 412, 429) or (status == 400 and not has_answered)
     if status == 402 or (own_words and NO_MONEY.search(text)):
         return CallError("quota", what, fatal=True, status=status)
     is_no_model = is_unknown_model(status, text, has_answered=has_answered)
     is_wrong_key = status == 400 and not has_answered and WRONG_KEY.search(text) is not None
+    if status == 403 and has_answered and text and NO_RIGHT.search(text) is None:
+        # A firewall or a moderator takes offence at this row: the others may pass.
+        return CallError("bad_request", what, status=status)
     if status in (401, 407) or is_wrong_key or (status == 403 and not is_no_model):
         return CallError("auth", what + key_hint, fatal=True, status=status)
     if is_no_model:
@@ -154,7 +239,7 @@ def failure(
             kind,
             what,
             retryable=True,
-            retry_after=retry_after(headers, limited=status == 429, text=text),
+            retry_after=retry_after(headers, limited=status in (429, 503), text=text),
             maybe_billed=status in (502, 504, 524),
             status=status,
         )

@@ -28,6 +28,7 @@ _SCHEMA_PART = re.compile(
 _TOOL = re.compile(r"\btools?\b|tool_choice|toolConfig|function[ _-]?call", re.I)
 _SYSTEM = re.compile(
     r"system role|system (?:message|prompt|instruction)s?[^.]{0,40}not (?:support|allow|enabl)"
+    r"|(?:n't|not|no) (?:support|allow|accept)[^.]{0,40}system (?:message|prompt|instruction)"
     r"|'system'|\"system\"|`system`|developer instruction is not enabled|roles must alternate"
     r"|only user and assistant roles|unexpected role",
     re.I,
@@ -36,15 +37,16 @@ _THINKING_OFF = re.compile(r"enable_thinking\W+(?:\w+\s+){0,2}must be (?:set to 
 _STREAM = re.compile(
     r"enable[_ ]thinking|only (?:supports? )?(?:the )?stream|stream(?:ing)? (?:mode )?only"
     r"|(?:requires?|must (?:use|be|set)|set|needs?)[^.]{0,30}\bstream(?:ing)?\b"
-    r"|\bstream\W{0,3}(?:must be|should be|to|=)\W{0,3}true|non-?streaming[^.]{0,40}not",
+    r"|\bstream\W{0,3}(?:must be|should be|to|=)\W{0,3}true|non-?streaming[^.]{0,40}not"
+    r"|stream(?:ing)? is required",
     re.I,
 )
 _EFFORT = re.compile(
     r"reasoning|effort|thinking|enable_thinking|chat_template_kwargs|include_reasoning", re.I
 )
 _LIMIT_NAME = re.compile(
-    r"max_(?:completion_|output_|new_)?tokens|maxOutputTokens|maxTokens|completion tokens"
-    r"|output tokens|num_predict",
+    r"max(?:imum)?[_ ](?:completion_|output_|new_)?tokens|maxOutputTokens|maxTokens"
+    r"|completion tokens|output tokens|num_predict",
     re.I,
 )
 _TOO_MANY = re.compile(
@@ -58,15 +60,17 @@ _UNKNOWN = re.compile(
     re.I,
 )
 _NUMBER = re.compile(r"(?<![\w.])([0-9][0-9,]{0,11})(?![\w.]*[a-z])", re.I)
+_SUM = re.compile(r"(?<![0-9,])([0-9,]{1,12}) ?\+ ?[0-9,]{1,12} ?> ?([0-9,]{1,12})")
+"""Prompt + reply > context, in numbers."""
 _CONTEXT = re.compile(
-    r"(?:context (?:length|limit|window|size)[^0-9]{0,40}|must be <=? ?|\+ ?[0-9,]+ ?> ?)([0-9,]+)",
-    re.I,
+    r"(?:context (?:length|limit|window|size)[^0-9]{0,40}|must be <=? ?)([0-9,]{1,12})", re.I
 )
 _PROMPT = re.compile(
-    r"([0-9,]+) (?:in the (?:messages|prompt|input)|(?:text )?input tokens|`?inputs`? tokens"
-    r"|prompt tokens|of text input|tokens from the input)|(?:limit: )([0-9,]+) ?\+",
+    r"(?<![0-9,])([0-9,]{1,12}) (?:in the (?:messages|prompt|input)|(?:text )?input tokens"
+    r"|`?inputs`? tokens|prompt tokens|of text input|tokens from the input)",
     re.I,
 )
+_CHARS_A_TOKEN = 2.5  # of a prompt whose tokens nobody tells: rather too many tokens than too few
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ class Refusal:
     """A request that a server refused: the call, what was sent of it, and the server's words.
 
     limit: the tokens that were asked for, None where no limit was sent. formats: the ones that the
-    dialect has, the strictest first.
+    dialect has, the strictest first. effort: how much the model was told to think, "" for nothing.
     """
 
     call: ChatCall
@@ -83,15 +87,17 @@ class Refusal:
     formats: Sequence[str]
     status: int
     text: str
+    effort: str = ""
 
 
 def without_refused(refusal: Refusal) -> Capabilities | None:
     """What to go on with, or None where the refusal is about something that cannot be left out."""
     if refusal.status == 402:  # credits for a shorter reply are left
         return _shorter(refusal) if "afford" in refusal.text else None
-    if refusal.status not in (400, 404, 405, 415, 422, 501):
+    if refusal.status not in (400, 404, 405, 415, 422, 500, 501):
         return None
-    for rule in _RULES:
+    # Templates and grammars fail with a 500; whatever else it is may pass.
+    for rule in _RULES if refusal.status != 500 else (_system_role, _format):
         changed = rule(refusal)
         if changed is not None:
             return changed
@@ -141,12 +147,13 @@ def _system_role(refusal: Refusal) -> Capabilities | None:
 
 
 def _limit(refusal: Refusal) -> Capabilities | None:
-    """The limit of a reply: another name, another number, or none."""
+    """The limit of a reply: what the context leaves, another name, another number, or none."""
     known, text = refusal.known, refusal.text
     if refusal.limit is None:
         return None
-    if TOO_LONG.search(text):
-        return _within_context(refusal)
+    within = _within_context(refusal)
+    if within is not None:
+        return within
     name = known.limit
     is_unknown = bool(name) and name in text and _UNKNOWN.search(text) is not None
     if is_unknown or (name == "max_tokens" and "max_completion_tokens" in text):
@@ -154,7 +161,16 @@ def _limit(refusal: Refusal) -> Capabilities | None:
         other = next(limit for limit in LIMITS if limit not in refused)
         return replace(known, limit=other, refused_limits=refused)
     is_too_long = _LIMIT_NAME.search(text) and _TOO_MANY.search(text)
-    return _shorter(refusal) if is_too_long else None
+    # What says how long a prompt may be is no limit of the reply, though it names that as well.
+    if not is_too_long or (TOO_LONG.search(text) and not _LIMIT_MUST.search(text)):
+        return None
+    return _shorter(refusal)
+
+
+_LIMIT_MUST = re.compile(
+    r"max_(?:completion_|output_|new_)?tokens\W{0,3}(?:is|must|should|cannot|can't|may|exceed|>)",
+    re.I,
+)
 
 
 def _shorter(refusal: Refusal) -> Capabilities | None:
@@ -163,20 +179,36 @@ def _shorter(refusal: Refusal) -> Capabilities | None:
     if sent is None or sent <= LEAST_TOKENS:
         return None
     allowed = [number for number in _numbers(refusal.text) if LEAST_TOKENS <= number < sent]
-    return replace(refusal.known, most_tokens=max(allowed, default=sent // 2))
+    longest = max(allowed, default=sent // 2)
+    if allowed and "exclusive" in refusal.text:
+        longest -= 1
+    return replace(refusal.known, most_tokens=longest)
 
 
 def _within_context(refusal: Refusal) -> Capabilities | None:
-    """As long a reply as the context leaves beside the prompt."""
-    context = _CONTEXT.search(refusal.text)
-    prompt = _PROMPT.search(refusal.text)
-    if context is None or prompt is None or refusal.limit is None:
+    """As long a reply as the context leaves beside the prompt, where the server names both; where
+    it names the context alone, the prompt's tokens are estimated.
+    """
+    if refusal.limit is None:
         return None
-    size = _integer(context[1])
-    left = size - _integer(prompt[1] or prompt[2])
+    parts = _SUM.search(refusal.text)
+    size, prompt = (_integer(parts[2]), _integer(parts[1])) if parts else _told(refusal)
+    left = size - prompt
     if not LEAST_TOKENS <= left < refusal.limit:
         return None
     return replace(refusal.known, context=size, most_tokens=left)
+
+
+def _told(refusal: Refusal) -> tuple[int, int]:
+    """The tokens of the context and of the prompt; (0, 0) where no context is named."""
+    context = _CONTEXT.search(refusal.text)
+    if context is None:
+        return 0, 0
+    prompt = _PROMPT.search(refusal.text)
+    if prompt is not None:
+        return _integer(context[1]), _integer(prompt[1])
+    characters = sum(len(message.content) for message in refusal.call.messages)
+    return _integer(context[1]), int(characters / _CHARS_A_TOKEN)
 
 
 def _format(refusal: Refusal) -> Capabilities | None:
@@ -188,7 +220,7 @@ def _format(refusal: Refusal) -> Capabilities | None:
 
 
 def _sampling(refusal: Refusal) -> Capabilities | None:
-    known, text = refusal.known, refusal.text
+    known, text = refusal.known, refusal.text.lower()
     if known.temperature and refusal.call.temperature is not None and "temperature" in text:
         return replace(known, temperature=False)
     if known.seed and refusal.call.seed is not None and re.search(r"\b(?:random_)?seed\b", text):
@@ -197,7 +229,7 @@ def _sampling(refusal: Refusal) -> Capabilities | None:
 
 
 def _effort(refusal: Refusal) -> Capabilities | None:
-    if refusal.known.effort and _EFFORT.search(refusal.text):
+    if refusal.effort and refusal.known.effort and _EFFORT.search(refusal.text):
         return replace(refusal.known, effort=False)
     return None
 

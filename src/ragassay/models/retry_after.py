@@ -19,7 +19,9 @@ _IN_WORDS = re.compile(
     re.I,
 )
 _UNITS = {"millisecond": 0.001, "second": 1.0, "minute": 60.0, "hour": 3600.0}
-_RESET = re.compile(r"x-ratelimit-reset(?:-(.+))?|anthropic-ratelimit-(.+)-reset", re.I)
+_RESET = re.compile(r"(?:x-)?ratelimit-reset(?:-(.+))?|anthropic-ratelimit-(.+)-reset", re.I)
+# The draft of a standard: `"minute";r=0;t=12`, in an older form `limit=10, remaining=0, reset=12`.
+_DRAFT = re.compile(r"\b(?:r|remaining)=0\b[^,]{0,40}[;,] ?(?:t|reset)=([0-9]{1,9})\b")
 _EPOCH = 10**9
 """A reset from which on it is a moment (seconds since 1970) and no span of time."""
 
@@ -69,17 +71,14 @@ def _spent_budgets(headers: Mapping[str, str]) -> list[str]:
         reset = _RESET.fullmatch(name)
         if reset is None:
             continue
-        budget, anthropic_budget = reset[1], reset[2]
-        if anthropic_budget:
-            left = headers.get(f"anthropic-ratelimit-{anthropic_budget}-remaining")
+        if reset[2]:
+            left = headers.get(f"anthropic-ratelimit-{reset[2]}-remaining")
         else:
-            left = headers.get(f"x-ratelimit-remaining-{budget}" if budget else _ALL_REMAINING)
+            # One budget for everything has no name, as of OpenRouter.
+            left = headers.get(name.lower().replace("-reset", "-remaining", 1))
         if _number(left) == 0:
             resets.append(value)
-    return resets
-
-
-_ALL_REMAINING = "x-ratelimit-remaining"  # one budget for everything, as of OpenRouter
+    return resets + _DRAFT.findall(headers.get("ratelimit", ""))
 
 
 def _until(reset: str, server_time: float) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -11,9 +12,14 @@ from ragassay.models.server_reply import parse_json
 Chunk = Mapping[str, Any]
 
 
+_DONE = re.compile(rb"^data: ?\[DONE\]", re.M)
+BROKEN_OFF = "the stream broke off before the reply began"
+
+
 def from_stream(body: bytes) -> Mapping[str, Any] | None:
     """The reply of server-sent events, of JSON lines or of a JSON array of chunks; None where the
-    body is none of these. A stream that breaks off has no reason of its end.
+    body is none of these. A stream that broke off is a reply that was cut, or, where no text had
+    come yet, an error.
     """
     chunks = list(_chunks(body))
     if not chunks:
@@ -23,7 +29,7 @@ def from_stream(body: bytes) -> Mapping[str, Any] | None:
         return failed
     for recognizes, join in _FORMS:
         if any(recognizes(chunk) for chunk in chunks):
-            return join(chunks)
+            return join(chunks, _DONE.search(body) is not None)
     return None
 
 
@@ -37,12 +43,34 @@ def _chunks(body: bytes) -> Iterator[Chunk]:
     is_events = text.startswith((b"data:", b"event:", b":", b"id:", b"retry:"))
     for line in text.splitlines():
         if is_events:
-            if not line.startswith(b"data:"):
+            field, _, line = line.partition(b":")
+            # Errors come in a field of their own from llama.cpp.
+            if field not in (b"data", b"error"):
                 continue
-            line = line[len(b"data:") :]
         value = parse_json(line.strip())
         if isinstance(value, Mapping):
             yield value
+
+
+def _whole_or_broken(reply: Mapping[str, Any], texts: Iterable[object]) -> Mapping[str, Any]:
+    """The reply, or the error that it is where it ended before any of these texts came."""
+    return reply if any(texts) else {"error": {"message": BROKEN_OFF}}
+
+
+class _Calls:
+    """The arguments of the tool calls of a stream, in which they come in pieces."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[object, list[str]] = {}
+
+    def add(self, index: object, arguments: object) -> None:
+        """A piece of the call of this index."""
+        if isinstance(arguments, str):
+            self._pieces.setdefault(str(index), []).append(arguments)
+
+    def arguments(self) -> list[str]:
+        """Those of each call."""
+        return ["".join(pieces) for pieces in self._pieces.values()]
 
 
 # -- chat completions
@@ -55,25 +83,38 @@ def _is_chat(chunk: Chunk) -> bool:
 _DELTA_TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 
 
-def _chat(chunks: Iterable[Chunk]) -> Mapping[str, Any]:
+def _chat(chunks: Iterable[Chunk], is_done: bool) -> Mapping[str, Any]:
     texts: dict[str, list[str]] = {name: [] for name in _DELTA_TEXTS}
-    arguments: list[str] = []
+    calls = _Calls()
     reply: dict[str, Any] = {"model": "", "usage": None}
     finish: object = None
     for chunk in chunks:
         reply["model"] = reply["model"] or chunk.get("model") or ""
-        reply["usage"] = _fuller(reply["usage"], chunk.get("usage"))
+        groq = mapping(chunk.get("x_groq")).get("usage")
+        reply["usage"] = _fuller(reply["usage"], chunk.get("usage") or groq)
         choice = first_mapping(chunk.get("choices"))
         delta = mapping(choice.get("delta") or choice.get("message"))
         finish = choice.get("finish_reason") or finish
         for name in _DELTA_TEXTS:
             texts[name] += _texts(delta.get(name))
-        called = mapping(first_mapping(delta.get("tool_calls")).get("function"))
-        arguments += _texts(called.get("arguments"))
+        _add_calls(calls, delta)
     message: dict[str, Any] = {name: "".join(parts) for name, parts in texts.items()}
-    if arguments:
-        message["tool_calls"] = [{"function": {"arguments": "".join(arguments)}}]
+    message["tool_calls"] = [{"function": {"arguments": each}} for each in calls.arguments()]
+    if finish is None and not is_done:
+        return _whole_or_broken(_chat_reply(reply, message, "length"), message.values())
+    return _chat_reply(reply, message, finish)
+
+
+def _chat_reply(reply: Mapping[str, Any], message: object, finish: object) -> Mapping[str, Any]:
     return {**reply, "choices": [{"message": message, "finish_reason": finish}]}
+
+
+def _add_calls(calls: _Calls, delta: Mapping[str, Any]) -> None:
+    listed = delta.get("tool_calls")
+    for call in listed if isinstance(listed, list) else []:
+        called = mapping(mapping(call).get("function"))
+        calls.add(mapping(call).get("index", 0), called.get("arguments"))
+    calls.add("function_call", mapping(delta.get("function_call")).get("arguments"))
 
 
 def _fuller(before: object, usage: object) -> object:
@@ -100,16 +141,37 @@ def _is_response(chunk: Chunk) -> bool:
     return str(chunk.get("type", "")).startswith("response.")
 
 
-def _response(chunks: Iterable[Chunk]) -> Mapping[str, Any]:
-    texts: list[str] = []
+_RESPONSE_TEXTS = {
+    "response.output_text.delta": "text",
+    "response.refusal.delta": "refusal",
+    "response.reasoning_text.delta": "thought",
+    "response.reasoning_summary_text.delta": "thought",
+}
+
+
+def _response(chunks: Iterable[Chunk], is_done: bool) -> Mapping[str, Any]:
+    texts: dict[str, list[str]] = {name: [] for name in _RESPONSE_TEXTS.values()}
+    calls = _Calls()
     for chunk in chunks:
-        kind = chunk.get("type")
+        kind = str(chunk.get("type"))
         if kind in ("response.completed", "response.incomplete", "response.failed"):
             return mapping(chunk.get("response"))
-        if kind == "response.output_text.delta":
-            texts += _texts(chunk.get("delta"))
-    content = [{"type": "output_text", "text": "".join(texts)}]
-    return {"output": [{"type": "message", "content": content}]}
+        if kind in _RESPONSE_TEXTS:
+            texts[_RESPONSE_TEXTS[kind]] += _texts(chunk.get("delta"))
+        elif kind == "response.function_call_arguments.delta":
+            calls.add(chunk.get("item_id"), chunk.get("delta"))
+    said = {name: "".join(parts) for name, parts in texts.items()}
+    content = [{"type": "output_text", "text": said["text"]}, {"refusal": said["refusal"] or None}]
+    output: list[Mapping[str, Any]] = [
+        {"type": "reasoning", "content": [{"type": "reasoning_text", "text": said["thought"]}]},
+        {"type": "message", "content": content},
+    ]
+    output += [{"type": "function_call", "arguments": each} for each in calls.arguments()]
+    # The whole reply comes last; where it does not, the stream broke off.
+    status = "completed" if is_done else "incomplete"
+    return _whole_or_broken(
+        {"output": output, "status": status}, [*said.values(), *calls.arguments()]
+    )
 
 
 # -- Anthropic's messages
@@ -119,7 +181,7 @@ def _is_message(chunk: Chunk) -> bool:
     return chunk.get("type") in ("message_start", "content_block_delta", "message_delta")
 
 
-def _message(chunks: Iterable[Chunk]) -> Mapping[str, Any]:
+def _message(chunks: Iterable[Chunk], is_done: bool) -> Mapping[str, Any]:
     reply: dict[str, Any] = {"role": "assistant", "stop_reason": None}
     usage: dict[str, Any] = {}
     blocks: dict[object, dict[str, Any]] = {}
@@ -140,13 +202,19 @@ def _message(chunks: Iterable[Chunk]) -> Mapping[str, Any]:
         elif kind == "message_delta":
             reply["stop_reason"] = mapping(chunk.get("delta")).get("stop_reason")
             usage |= mapping(chunk.get("usage"))
-    return {**reply, "usage": usage, "content": [_block(block) for block in blocks.values()]}
+        elif kind == "message_stop":
+            is_done = True
+    reply |= {"usage": usage, "content": [_block(block) for block in blocks.values()]}
+    if reply["stop_reason"] is None and not is_done:
+        reply["stop_reason"] = "max_tokens"
+        return _whole_or_broken(reply, ["".join(block["parts"]) for block in blocks.values()])
+    return reply
 
 
 def _block(block: Mapping[str, Any]) -> dict[str, Any]:
     text = "".join(block["parts"])
     if block["type"] == "tool_use":
-        return {"type": "tool_use", "input": parse_json(text.encode())}
+        return {"type": "tool_use", "input": text}
     name = "thinking" if block["type"] == "thinking" else "text"
     return {"type": block["type"], name: text}
 
@@ -158,7 +226,7 @@ def _is_gemini(chunk: Chunk) -> bool:
     return "candidates" in chunk or "usageMetadata" in chunk
 
 
-def _gemini(chunks: Iterable[Chunk]) -> Mapping[str, Any]:
+def _gemini(chunks: Iterable[Chunk], is_done: bool) -> Mapping[str, Any]:
     parts: list[object] = []
     finish: object = None
     reply: dict[str, Any] = {}
@@ -170,7 +238,10 @@ def _gemini(chunks: Iterable[Chunk]) -> Mapping[str, Any]:
         for name in ("usageMetadata", "modelVersion", "promptFeedback"):
             if chunk.get(name):
                 reply[name] = chunk[name]
-    return {**reply, "candidates": [{"content": {"parts": parts}, "finishReason": finish}]}
+    is_cut = finish is None and not is_done and "promptFeedback" not in reply
+    candidate = {"content": {"parts": parts}, "finishReason": "MAX_TOKENS" if is_cut else finish}
+    reply["candidates"] = [candidate] if parts or finish else []
+    return _whole_or_broken(reply, parts) if is_cut else reply
 
 
 # -- Ollama and Cohere
@@ -180,44 +251,69 @@ def _is_ollama(chunk: Chunk) -> bool:
     return "done" in chunk and "message" in chunk
 
 
-def _ollama(chunks: Iterable[Chunk]) -> Mapping[str, Any]:
+def _ollama(chunks: Iterable[Chunk], is_done: bool) -> Mapping[str, Any]:
     last: Mapping[str, Any] = {}
     texts: dict[str, list[str]] = {"content": [], "thinking": []}
-    calls: object = None
+    calls: list[object] = []
     for chunk in chunks:
         last = {**last, **chunk}
         message = mapping(chunk.get("message"))
-        calls = message.get("tool_calls") or calls
+        more = message.get("tool_calls")
+        calls += more if isinstance(more, list) else []
         for name, parts in texts.items():
             parts += _texts(message.get(name))
     message = {name: "".join(parts) for name, parts in texts.items()}
-    return {**last, "message": {**message, "tool_calls": calls}}
+    reply = {**last, "message": {**message, "tool_calls": calls}}
+    if last.get("done") or is_done:
+        return reply
+    return _whole_or_broken({**reply, "done_reason": "length"}, [*message.values(), calls])
 
 
 def _is_cohere(chunk: Chunk) -> bool:
-    return chunk.get("type") in ("message-start", "content-delta", "message-end") or (
-        "event_type" in chunk
-    )
+    return chunk.get("type") in ("message-start", "content-delta", "message-end")
 
 
-def _cohere(chunks: Iterable[Chunk]) -> Mapping[str, Any]:
-    texts: list[str] = []
+def _cohere(chunks: Iterable[Chunk], is_done: bool) -> Mapping[str, Any]:
+    texts: dict[str, list[str]] = {"text": [], "thinking": []}
+    calls = _Calls()
     end: Mapping[str, Any] = {}
     for chunk in chunks:
-        if chunk.get("event_type") == "text-generation":  # the first version of the API
-            texts += _texts(chunk.get("text"))
-        elif chunk.get("type") == "content-delta":
-            message = mapping(mapping(chunk.get("delta")).get("message"))
-            texts += _texts(mapping(message.get("content")).get("text"))
+        message = mapping(mapping(chunk.get("delta")).get("message"))
+        if chunk.get("type") == "content-delta":
+            for name, parts in texts.items():
+                parts += _texts(mapping(message.get("content")).get(name))
+        elif chunk.get("type") in ("tool-call-start", "tool-call-delta"):
+            called = mapping(mapping(message.get("tool_calls")).get("function"))
+            calls.add(chunk.get("index"), called.get("arguments"))
         elif chunk.get("type") == "message-end":
-            end = mapping(chunk.get("delta"))
-        elif chunk.get("event_type") == "stream-end":
-            end = {"finish_reason": chunk.get("finish_reason")}
-    return {
-        "message": {"content": "".join(texts)},
-        "finish_reason": end.get("finish_reason"),
+            end, is_done = mapping(chunk.get("delta")), True
+    content = [{"type": name, name: "".join(parts)} for name, parts in texts.items()]
+    arguments = calls.arguments()
+    reply = {
+        "message": {
+            "content": content,
+            "tool_calls": [{"function": {"arguments": each}} for each in arguments],
+        },
+        "finish_reason": end.get("finish_reason") if is_done else "MAX_TOKENS",
         "usage": end.get("usage"),
     }
+    return reply if is_done else _whole_or_broken(reply, [*texts["text"], *arguments])
+
+
+def _is_first_cohere(chunk: Chunk) -> bool:
+    return "event_type" in chunk
+
+
+def _first_cohere(chunks: Iterable[Chunk], is_done: bool) -> Mapping[str, Any]:
+    """Of the first version of the API."""
+    texts: list[str] = []
+    end: Mapping[str, Any] = {"finish_reason": "COMPLETE" if is_done else "MAX_TOKENS"}
+    for chunk in chunks:
+        if chunk.get("event_type") == "text-generation":
+            texts += _texts(chunk.get("text"))
+        elif chunk.get("event_type") == "stream-end":
+            end = {"meta": mapping(chunk.get("response")).get("meta"), **chunk}
+    return _whole_or_broken({**end, "text": "".join(texts)}, [*texts, "event_type" in end])
 
 
 _FORMS = (
@@ -227,4 +323,5 @@ _FORMS = (
     (_is_gemini, _gemini),
     (_is_ollama, _ollama),
     (_is_cohere, _cohere),
+    (_is_first_cohere, _first_cohere),
 )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ragassay.models.answer import Usage, count, dollars, is_count, mapping
+from ragassay.models.answer import Usage, count, dollars, mapping, whole
 
 TICKS_A_DOLLAR = 10**10
 """xAI names costs in ticks."""
@@ -21,9 +21,9 @@ _CACHED = (
 def openai_usage(usage: object) -> Usage | None:
     """Of chat completions and of responses; None where a count is missing or impossible."""
     counts = mapping(usage)
-    prompt = counts.get("prompt_tokens", counts.get("input_tokens"))
-    written = counts.get("completion_tokens", counts.get("output_tokens"))
-    if not (is_count(prompt) and is_count(written)):
+    prompt = whole(counts.get("prompt_tokens", counts.get("input_tokens")))
+    written = whole(counts.get("completion_tokens", counts.get("output_tokens")))
+    if prompt is None or written is None:
         return None
     thinking = _thinking(counts)
     hidden = _hidden(counts, prompt, written, thinking)
@@ -46,8 +46,8 @@ def _hidden(counts: Mapping[str, Any], prompt: int, written: int, thinking: int)
     """Tokens that are billed as output and stand in no count of it: xAI counts what a model thinks
     beside what it writes, and Gemini shows it in the total alone.
     """
-    total = counts.get("total_tokens")
-    if is_count(total):
+    total = whole(counts.get("total_tokens"))
+    if total is not None:
         beside = max(0, total - prompt - written)
         # What else a total may hold, as the seconds of a recording, is no thought.
         audio = count(mapping(counts.get("prompt_tokens_details")).get("audio_tokens"))
@@ -66,11 +66,14 @@ def _cached(counts: Mapping[str, Any]) -> int:
 def told_cost(counts: Mapping[str, Any]) -> float | None:
     """US dollars that the provider says it charges; None where it says nothing."""
     ticks = counts.get("cost_in_usd_ticks")
-    if is_count(ticks):
-        return ticks / TICKS_A_DOLLAR
+    if isinstance(ticks, int):
+        return dollars(ticks / TICKS_A_DOLLAR)
     cost = counts.get("cost")
     if isinstance(cost, Mapping):  # Perplexity
         return dollars(cost.get("total_cost"))
+    if cost is None:  # DeepInfra and the gateway of Pydantic
+        gateway = mapping(counts.get("pydantic_ai_gateway"))
+        return dollars(counts.get("estimated_cost", gateway.get("cost_estimate")))
     told = dollars(cost)
     if told is None or not counts.get("is_byok"):
         return told
@@ -80,28 +83,39 @@ def told_cost(counts: Mapping[str, Any]) -> float | None:
 
 
 def anthropic_usage(usage: object) -> Usage | None:
-    """Of Anthropic's messages: its input leaves out what was read from a cache or written to it."""
+    """Of Anthropic's messages: its input leaves out what was read from a cache or written to it.
+    A reply that took several passes (one that shortened the prompt, one by another model) is billed
+    for each of them, and its counts are those of the last.
+    """
     counts = mapping(usage)
-    fresh, output = counts.get("input_tokens"), counts.get("output_tokens")
-    if not (is_count(fresh) and is_count(output)):
+    fresh, output = whole(counts.get("input_tokens")), whole(counts.get("output_tokens"))
+    if fresh is None or output is None:
         return None
-    read = count(counts.get("cache_read_input_tokens"))
-    stored = count(counts.get("cache_creation_input_tokens"))
+    listed = counts.get("iterations")
+    passes = [mapping(one) for one in listed] if isinstance(listed, list) and listed else [counts]
+    fresh = max(fresh, _sum(passes, "input_tokens"))
+    output = max(output, _sum(passes, "output_tokens"))
+    read = _sum(passes, "cache_read_input_tokens")
+    stored = _sum(passes, "cache_creation_input_tokens")
     thinking = count(mapping(counts.get("output_tokens_details")).get("thinking_tokens"))
     return Usage(fresh + read + stored, output, read, thinking, told_cost(counts))
+
+
+def _sum(passes: Iterable[Mapping[str, Any]], name: str) -> int:
+    return sum(count(one.get(name)) for one in passes)
 
 
 def bedrock_usage(usage: object) -> Usage | None:
     """Of Bedrock's Converse: as Anthropic's, in other words."""
     counts = mapping(usage)
-    fresh, output = counts.get("inputTokens"), counts.get("outputTokens")
-    if not (is_count(fresh) and is_count(output)):
+    fresh, output = whole(counts.get("inputTokens")), whole(counts.get("outputTokens"))
+    if fresh is None or output is None:
         return None
     read = max(count(counts.get(n)) for n in ("cacheReadInputTokens", "cacheReadInputTokenCount"))
     stored = max(
         count(counts.get(n)) for n in ("cacheWriteInputTokens", "cacheWriteInputTokenCount")
     )
-    return Usage(fresh + read + stored, output, read)
+    return Usage(fresh + read + stored, output, read, cost=told_cost(counts))
 
 
 def gemini_usage(usage: object) -> Usage | None:
@@ -109,23 +123,25 @@ def gemini_usage(usage: object) -> Usage | None:
     blocked has no count of what was written.
     """
     counts = mapping(usage)
-    prompt = counts.get("promptTokenCount")
-    if not is_count(prompt):
+    prompt = whole(counts.get("promptTokenCount"))
+    if prompt is None:
         return None
     prompt += count(counts.get("toolUsePromptTokenCount"))
     thinking = count(counts.get("thoughtsTokenCount"))
     written = count(counts.get("candidatesTokenCount"))
+    # The total holds what was thought, also where it is told nowhere else.
+    hidden = max(0, count(counts.get("totalTokenCount")) - prompt - written - thinking)
     cached = min(count(counts.get("cachedContentTokenCount")), prompt)
-    return Usage(prompt, written + thinking, cached, thinking)
+    return Usage(prompt, written + thinking + hidden, cached, thinking + hidden)
 
 
 def cohere_usage(usage: object) -> Usage | None:
     """Of Cohere: it bills less than the model reads, for its own template is free."""
     counts = mapping(usage)
     tokens, billed = mapping(counts.get("tokens")), mapping(counts.get("billed_units"))
-    prompt = billed.get("input_tokens", tokens.get("input_tokens"))
-    output = billed.get("output_tokens", tokens.get("output_tokens"))
-    if not (is_count(prompt) and is_count(output)):
+    prompt = whole(billed.get("input_tokens", tokens.get("input_tokens")))
+    output = whole(billed.get("output_tokens", tokens.get("output_tokens")))
+    if prompt is None or output is None:
         return None
     cached = min(count(counts.get("cached_tokens")), prompt)
     return Usage(prompt, output, cached, count(tokens.get("reasoning_tokens")))
@@ -133,7 +149,14 @@ def cohere_usage(usage: object) -> Usage | None:
 
 def ollama_usage(reply: Mapping[str, Any]) -> Usage | None:
     """Of Ollama's own API. What it read from its cache it may not count."""
-    output = reply.get("eval_count")
-    if not is_count(output):
+    output = whole(reply.get("eval_count"))
+    if output is None:
         return None
     return Usage(count(reply.get("prompt_eval_count")), output)
+
+
+def text_usage(reply: Mapping[str, Any]) -> Usage | None:
+    """Of Llama models behind Bedrock's older API, whose counts stand beside the text."""
+    prompt = whole(reply.get("prompt_token_count"))
+    output = whole(reply.get("generation_token_count"))
+    return None if prompt is None or output is None else Usage(prompt, output)

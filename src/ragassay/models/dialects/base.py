@@ -90,20 +90,40 @@ class Dialect(Protocol):
 
 def simplified(schema: object) -> dict[str, object]:
     """The schema without what servers choke on: whole numbers as an enumeration, the ban on other
-    properties, lists of ids that change with each call.
+    properties, bounds of lists, texts and numbers.
     """
     simple = _simplified(schema)
     return simple if isinstance(simple, dict) else {}
 
 
+# Grammars of servers differ most in these.
+_CHOKED = frozenset(
+    {
+        "additionalProperties",
+        "default",
+        "format",
+        "maxItems",
+        "maxLength",
+        "maximum",
+        "minItems",
+        "minLength",
+        "minimum",
+        "pattern",
+        "uniqueItems",
+    }
+)
+
+
 def _simplified(schema: object) -> object:
     if isinstance(schema, Mapping):
-        numbers = schema.get("type") == "integer"
         kept: dict[str, object] = {}
         for name, value in schema.items():
-            if name == "additionalProperties" or (name == "enum" and numbers):
-                continue
-            kept[str(name)] = _simplified(value)
+            is_of_numbers = name == "enum" and schema.get("type") == "integer"
+            if name == "properties" and isinstance(value, Mapping):
+                # The names of fields are no keywords.
+                kept[name] = {str(field): _simplified(each) for field, each in value.items()}
+            elif name not in _CHOKED and not is_of_numbers:
+                kept[str(name)] = _simplified(value)
         return kept
     if isinstance(schema, (list, tuple)):
         return [_simplified(entry) for entry in schema]

@@ -156,10 +156,14 @@ def _refusal(message: Mapping[str, Any], content: object) -> str:
 
 
 def _tool(message: Mapping[str, Any]) -> str:
-    """The arguments of the first tool call."""
-    called = mapping(first_mapping(message.get("tool_calls")).get("function"))
-    arguments = (called or mapping(message.get("function_call"))).get("arguments")
-    return as_json(arguments)
+    """The arguments of the first tool call that has any; a tool of one's own form takes a text."""
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else []:
+        of_a_function = mapping(mapping(call).get("function")).get("arguments")
+        given = as_json(of_a_function) or as_json(mapping(mapping(call).get("custom")).get("input"))
+        if given:
+            return given
+    return as_json(mapping(message.get("function_call")).get("arguments"))
 
 
 def as_json(arguments: object) -> str:

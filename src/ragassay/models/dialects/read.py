@@ -7,7 +7,7 @@ from typing import Any
 
 from ragassay.models.answer import Answer
 from ragassay.models.dialects import anthropic, bedrock, cohere, gemini, openai_chat
-from ragassay.models.dialects.others import read_ollama, read_responses
+from ragassay.models.dialects.others import read_ollama, read_responses, read_text
 
 _READERS: tuple[Callable[[Mapping[str, Any]], Answer | None], ...] = (
     openai_chat.read,
@@ -17,6 +17,7 @@ _READERS: tuple[Callable[[Mapping[str, Any]], Answer | None], ...] = (
     read_ollama,
     cohere.read,
     read_responses,
+    read_text,
 )
 
 
