@@ -57,8 +57,8 @@ def _hidden(counts: Mapping[str, Any], prompt: int, written: int, thinking: int)
 
 def _cached(counts: Mapping[str, Any]) -> int:
     details = counts.get("prompt_tokens_details", counts.get("input_tokens_details"))
-    named = mapping(details).get("cached_tokens")
-    if is_count(named) and named:
+    named = count(mapping(details).get("cached_tokens"))
+    if named:
         return named
     return max((count(counts[name]) for name in _CACHED if name in counts), default=0)
 
