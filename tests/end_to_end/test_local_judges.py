@@ -257,3 +257,13 @@ def test_nothing_is_asked_of_a_model_whose_labels_are_not_clear(shell: Shell) ->
         "--metrics", "groundedness", judge="local:unclear?task=support&positive=LABEL_0"
     )
     assert done.returncode == 0
+
+
+def test_doctor_says_what_the_model_is_and_how_it_judges_a_known_example(shell: Shell) -> None:
+    done = shell("doctor", "--judge", "local:models/m", "--json")
+    (report,) = json.loads(done.stdout)["local_models"]
+    # The model knows few of the example's words: what it has to say is too little to judge.
+    assert (report["uri"], report["task"], report["asked"]) == ("local:models/m", "support", 4)
+    assert (done.returncode == 0) is (report["problem"] == "")
+    unclear = classifier(shell.folder / "unclear", labels=("LABEL_0", "LABEL_1"))
+    assert "E0414" in shell("doctor", "--judge", f"local:{unclear}").stderr

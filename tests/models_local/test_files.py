@@ -176,6 +176,11 @@ def test_a_tokenizer_with_more_tokens_than_the_model_is_of_another_model(folder:
     assert "the model knows 20" in why
 
 
+def test_a_tokenizer_without_its_vocabulary_is_refused(folder: Path) -> None:
+    write_tokenizer(folder, words=["the"])
+    assert "the tokenizer has 5 tokens" in refused(folder).why
+
+
 def test_outputs_of_another_number_than_the_labels_are_an_error(folder: Path) -> None:
     write_config(folder, ("entailment", "neutral", "contradiction"))
     why = fails(folder).why

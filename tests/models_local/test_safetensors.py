@@ -153,6 +153,30 @@ def test_of_an_encoder_decoder_the_first_token_that_it_writes_counts(tmp_path: P
     assert probability(tmp_path) == pytest.approx(expected, abs=1e-4)
 
 
+def test_a_vocabulary_without_tokenizer_json_is_converted(tmp_path: Path) -> None:
+    words = [*vocabulary(), "[MASK]"]
+    model = bert(tmp_path, *NLI, vocab_size=len(words))
+    expected = shares(model, **encode(tmp_path, JOINED, CALL.text))
+    (tmp_path / "tokenizer.json").unlink()
+    (tmp_path / "vocab.txt").write_text("\n".join(words))
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizer"}')
+    assert probability(tmp_path) == pytest.approx(float(expected[0]), abs=1e-4)
+    version = LocalModel(str(tmp_path)).version
+    assert version == LocalModel(str(tmp_path)).version
+    words[10], words[11] = words[11], words[10]
+    (tmp_path / "vocab.txt").write_text("\n".join(words))
+    assert LocalModel(str(tmp_path)).version != version
+
+
+def test_a_folder_with_nothing_to_convert_says_what_is_missing(tmp_path: Path) -> None:
+    bert(tmp_path, *NLI)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / name).unlink()
+    with pytest.raises(EnvironmentFailure, match=r"it has no tokenizer\.json") as caught:
+        _ = LocalModel(str(tmp_path)).version
+    assert caught.value.code == "E0413"
+
+
 def hhem_like(folder: Path, base: Path) -> Any:
     """Weights of a T5 encoder under a prefix, with a config.json that names code of its own, and
     the network's config.json and tokenizer in another folder. The network.

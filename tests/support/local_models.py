@@ -157,16 +157,21 @@ def classifier(
     labels: Sequence[str] | None = ("supported", "unsupported"),
     *,
     tokens: bool = False,
+    words: Sequence[str] = WORDS,
     settings: Mapping[str, Any] | None = None,
     **config: Any,
 ) -> Path:
-    """A folder with a counting classifier in ONNX, its tokenizer and config.json. The folder."""
+    """A folder with a counting classifier in ONNX, its tokenizer and config.json. words: that it
+    knows. The folder.
+    """
+    size = len(vocabulary(words))
+    config = {"vocab_size": size, **config}
     folder.mkdir(parents=True, exist_ok=True)
     if tokens:
         config = {"architectures": ["ModernBertForTokenClassification"], **config}
     write_config(folder, labels, **config)
-    write_tokenizer(folder)
-    graph = counting_graph(weights, tokens=tokens)
+    write_tokenizer(folder, words)
+    graph = counting_graph(weights, tokens=tokens, size=size)
     (folder / "model.onnx").write_bytes(graph.SerializeToString())
     if settings is not None:
         (folder / "ragassay.json").write_text(json.dumps(settings))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from ragassay.cli.parameters import DoctorOptions, JsonOption, StoreOption, grou
 
 if TYPE_CHECKING:
     from ragassay.runs.doctor import Installation, LocalServer, ModelReport
+    from ragassay.runs.local_examination import LocalReport
     from ragassay.store import Store
 
 JudgeToExamine = Annotated[
@@ -33,15 +35,19 @@ def doctor(
     secret. Exit code 5 where the judge cannot judge.
     """
     from ragassay.runs.doctor import examine, installation, local_servers
+    from ragassay.runs.local_examination import examine_local, local_uris
     from ragassay.runs.options import make_options
 
     installed = installation()
     opened = _open(store)
     if judge is None:
-        servers, reports = local_servers(), []
+        servers, reports, local = local_servers(), [], []
     else:
         note(f"asking {judge} about the known example")
-        servers, reports = [], examine(make_options({**options, "judge": judge}), opened)
+        chosen = make_options({**options, "judge": judge})
+        local = [examine_local(uri, no_network=chosen.no_network) for uri in local_uris(judge)]
+        # A local model alone is asked for its own task, and there is no server to ask.
+        servers, reports = [], [] if judge in local_uris(judge) else examine(chosen, opened)
     if json_:
         print_json(
             {
@@ -50,11 +56,13 @@ def doctor(
                 "store": None if opened is None else str(opened.location),
                 "servers": [asdict(server) for server in servers],
                 "models": [report.to_json() for report in reports],
+                "local_models": [report.to_json() for report in local],
             }
         )
     else:
-        _print(installed, opened, servers, reports, judge)
-    if any(report.problem for report in reports):
+        _print(installed, opened, servers, [*local, *reports], judge)
+    problems = [report.problem for report in reports] + [report.problem for report in local]
+    if any(problems):
         raise typer.Exit(5)
 
 
@@ -75,12 +83,17 @@ def _print(
     installed: Installation,
     store: Store | None,
     servers: list[LocalServer],
-    reports: list[ModelReport],
+    reports: Sequence[LocalReport | ModelReport],
     judge: str | None,
 ) -> None:
+    from ragassay.runs.local_examination import LocalReport, report_lines
+
     if judge is not None:
         for report in reports:
-            _print_report(report)
+            if isinstance(report, LocalReport):
+                print_lines(*report_lines(report))
+            else:
+                _print_report(report)
         if not reports:
             print_lines(f"{judge} runs on this machine: there is no server to ask")
         return

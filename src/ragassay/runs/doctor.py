@@ -32,6 +32,7 @@ EXTRAS = {
     "arrow": "pyarrow",
     "bedrock": "botocore",
     "local": "transformers",
+    "local-onnx": "tokenizers",
     "mlflow": "mlflow",
     "postgres": "psycopg",
     "prices": "genai_prices",

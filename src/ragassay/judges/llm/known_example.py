@@ -59,10 +59,20 @@ def requests() -> tuple[Request, ...]:
 
 def outcome(judgments: Sequence[Judgment]) -> Outcome:
     """What the verdicts on the example say of the model."""
-    expected = dict(zip((request.key for request in requests()), _CLAIMS.values(), strict=True))
-    verdicts = [(j.passes, expected[j.key]) for j in judgments if j.passes is not None]
-    right = sum(passes is wanted for passes, wanted in verdicts)
-    return Outcome(len(expected), len(verdicts), right, _problem(verdicts, judgments, right))
+    return outcome_of(judgments, expected())
+
+
+def expected() -> Mapping[str, bool]:
+    """Key of the Request -> whether it passes."""
+    keys = [request.key for request in requests()]
+    return dict(zip(keys, _CLAIMS.values(), strict=True))
+
+
+def outcome_of(judgments: Sequence[Judgment], wanted: Mapping[str, bool]) -> Outcome:
+    """What verdicts say of a model. wanted: key of the Request -> whether it passes."""
+    verdicts = [(j.passes, wanted[j.key]) for j in judgments if j.passes is not None]
+    right = sum(passes is right_one for passes, right_one in verdicts)
+    return Outcome(len(wanted), len(verdicts), right, _problem(verdicts, judgments, right))
 
 
 def _problem(

@@ -19,7 +19,17 @@ from ragassay.models.local.folder import (
 
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+(?:@[\w./-]+)?")
 # What is fetched beside the weights.
-_BESIDE = ("config.json", "tokenizer*", "special_tokens_map.json", "ragassay.yaml", "ragassay.json")
+_BESIDE = (
+    "config.json",
+    "tokenizer*",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab*",
+    "merges.txt",
+    "*.model",
+    "ragassay.yaml",
+    "ragassay.json",
+)
 INSTALL = "pip install 'ragassay[local-onnx]' (ONNX) or 'ragassay[local]' (safetensors, PyTorch)"
 
 
@@ -125,7 +135,8 @@ def _weights_of(wanted: _Wanted, hub: Any) -> list[str]:
 def _not_fetched(name: str, what: str, why: str) -> EnvironmentFailure:
     return EnvironmentFailure(
         "E0415",
-        f"The model {shorten(name, 80)} is not in the cache of the Hugging Face hub{what}.",
+        f"{shorten(name, 80)} is no folder here and no model in the cache of the Hugging Face"
+        f" hub{what}.",
         where=f"local:{name}",
         why=why,
         fix=(

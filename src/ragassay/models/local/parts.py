@@ -123,8 +123,7 @@ def find_parts(name: str, *, no_network: bool) -> Parts:
         prefix=settings.prefix or "",
         device=settings.device or "cpu",
     )
-    parts.encoder()
-    return replace(parts, version=_version(parts))
+    return replace(parts, version=_version(parts, parts.encoder()))
 
 
 def _check_format(weights: Weights, meaning: Meaning, where: str) -> None:
@@ -204,7 +203,7 @@ def _check_input(texts: tuple[str, ...], meaning: Meaning, where: str) -> None:
             raise unreadable(where, f"input: {{{field}}} must stand in it once")
 
 
-def _version(parts: Parts) -> str:
+def _version(parts: Parts, encoder: TextEncoder) -> str:
     """The hash of contents; paths are not among them, and names of files only where they say which
     part a file is.
     """
@@ -212,8 +211,10 @@ def _version(parts: Parts) -> str:
     files = {
         "config": file_digest(parts.folder / CONFIG),
         "base": file_digest(parts.base / CONFIG),
-        "tokenizer": file_digest(parts.tokenizer / TOKENIZER),
     }
+    tokenizer = parts.tokenizer / TOKENIZER
+    # One that was converted has no file of its own.
+    files["tokenizer"] = file_digest(tokenizer) if tokenizer.is_file() else digest(encoder.content)
     marks = parts.tokenizer / TOKENIZER_CONFIG
     if marks.is_file():
         files["marks"] = file_digest(marks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHIFTED = frozenset(
     {"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "mpnet", "longformer"}
 )
+# Files that a tokenizer can be made of where there is no tokenizer.json.
+_VOCABULARIES = ("vocab.txt", "vocab.json", "*.model")
 _DEFAULT_TOKENS, _MOST_TOKENS = 512, 4096
 
 
@@ -52,7 +55,9 @@ class TextEncoder:
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         size = self._tokenizer.get_vocab_size(with_added_tokens=True)
-        if vocabulary is not None and size > vocabulary:
+        # A model may know a few more than there are; a tokenizer without its vocabulary has only
+        # marks, and would read every word as unknown.
+        if vocabulary is not None and not vocabulary / 2 <= size <= vocabulary:
             why = f"the tokenizer has {size:,} tokens, and the model knows {vocabulary:,}"
             raise unusable(str(folder), why, "use the tokenizer that the model was trained with")
         self.marks = _marks(folder)
@@ -63,6 +68,12 @@ class TextEncoder:
         ]
         longest_first = sorted(map(re.escape, specials), key=len, reverse=True)
         self._specials = re.compile("|".join(longest_first)) if specials else None
+
+    @property
+    def content(self) -> str:
+        """All of the tokenizer as a text."""
+        text: str = self._tokenizer.to_str()
+        return text
 
     def plain(self, text: str) -> str:
         """The text as it may be read: marks of the tokenizer that stand in it lose their first
@@ -123,17 +134,37 @@ def _load(folder: Path) -> Any:
         ) from error
     path = folder / TOKENIZER
     if not path.is_file():
-        why = f"it has no {TOKENIZER}"
-        fix = (
-            'write it: python -c "from transformers import AutoTokenizer as T;'
-            " T.from_pretrained('FOLDER').save_pretrained('FOLDER')\""
-        )
-        raise unusable(str(folder), why, fix)
+        return _converted(folder)
     try:
         return Tokenizer.from_file(str(path))
     except Exception as error:  # it raises Exception itself for whatever it cannot read
         why = f"{TOKENIZER} cannot be read: {shorten(str(error))}"
         raise unusable(str(folder), why, "download or save the tokenizer again") from None
+
+
+def _converted(folder: Path) -> Any:
+    """The tokenizer of a model that was saved with a vocabulary and no tokenizer.json, where
+    transformers is there to convert it.
+    """
+    why = f"it has no {TOKENIZER}"
+    fix = (
+        "pip install 'ragassay[local]', which converts what is there; or write it: python -c"
+        ' "from transformers import AutoTokenizer as T;'
+        " T.from_pretrained('FOLDER').save_pretrained('FOLDER')\""
+    )
+    has_vocabulary = any(any(folder.glob(pattern)) for pattern in _VOCABULARIES)
+    if find_spec("transformers") is None or not has_vocabulary:
+        raise unusable(str(folder), why, fix)
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(
+            folder, trust_remote_code=False, local_files_only=True
+        )
+        return tokenizer.backend_tokenizer
+    except Exception as error:  # of many kinds, with what its converters lack
+        why += f", and the rest is not converted: {type(error).__name__}: {shorten(str(error))}"
+        raise unusable(str(folder), why, fix) from error
 
 
 def _marks(folder: Path) -> dict[str, str]:
