@@ -32,6 +32,17 @@ ROWS: list[dict[str, Any]] = [
     },
 ]
 
+OWN_RUBRIC = """\
+---
+id: polite
+version: 1
+purpose: Is the response polite?
+inputs: [question, response]
+scale: yes/no
+---
+Polite means: it addresses the reader with respect.
+"""
+
 
 class Shell:
     """A folder with rows and a model, and the command in it."""
@@ -112,6 +123,18 @@ def test_a_metric_that_is_named_and_cannot_be_judged_is_an_error_before_the_firs
     assert "cannot judge answer_relevance" in done.stderr
     assert "ask it for groundedness" in done.stderr
     assert not list(shell.folder.glob(".ragassay/*.db")) or "Run " not in done.stdout
+
+
+def test_claims_listed_by_a_model_and_own_rubrics_are_errors_and_not_left_out(
+    shell: Shell,
+) -> None:
+    done = shell.evaluate("--metrics", "groundedness", "--claims", "llm")
+    assert done.returncode == 2
+    assert "use --claims sentences" in done.stderr
+    (shell.folder / "polite.md").write_text(OWN_RUBRIC)
+    done = shell.evaluate("--rubric", "polite.md")
+    assert done.returncode == 2
+    assert "cannot judge polite" in done.stderr
 
 
 @pytest.mark.parametrize("judge", ["panel:offline+{}", "cascade:{}>offline@0.9"])

@@ -208,7 +208,8 @@ def make_setup(
     # is never left out.
     by_default = bool(local) and not options.metrics
     if metrics is None and (options.preset is not None or by_default):
-        chosen, notes = _answerable(chosen, options, local)
+        own = {str(custom_metric(rubric)) for rubric in registry.custom}
+        chosen, notes = _answerable(chosen, options, local, own)
     _check_tasks(chosen, local)
     judge, model = _judge(options, registry, model)
     options = replace(options, metrics=tuple(_reference(m) for m in chosen))
@@ -342,10 +343,14 @@ def _preset(name: str) -> tuple[str, ...]:
 
 
 def _answerable(
-    chosen: tuple[Metric, ...], options: Options, local: Sequence[LocalModel]
+    chosen: tuple[Metric, ...],
+    options: Options,
+    local: Sequence[LocalModel],
+    own: Container[str],
 ) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
     """Those metrics of a preset, or of the default ones, that the judge can answer, and a note that
-    names the others.
+    names the others. own: those of the user's own rubric files, which no local model can answer and
+    which are not left out in silence.
     """
     from ragassay.judges import answers_offline
 
@@ -355,7 +360,7 @@ def _answerable(
     for metric in chosen:
         rubrics = judged_rubrics(metric)
         offline = options.judge != "offline" or all(map(answers_offline, rubrics))
-        if offline and not _unanswered_by(local, metric):
+        if offline and (not _unanswered_by(local, metric) or str(metric) in own):
             answerable.append(metric)
     omitted = [str(metric) for metric in chosen if metric not in answerable]
     if not omitted or not answerable:
@@ -393,14 +398,17 @@ def _check_tasks(chosen: Sequence[Metric], local: Sequence[LocalModel]) -> None:
         if model is None:
             continue
         able = [str(other) for other in chosen if _unanswered_by([model], other) is None]
+        fix = (
+            f"ask it for {', '.join(able) or _EXAMPLES[model.parts.meaning.task]}"
+            " (--metrics), and another judge for the rest"
+        )
+        if "claims" in _judged_rubrics(metric):
+            fix = "use --claims sentences: it is no language model and lists no claims"
         raise SetupError(
             "E0203",
             f"The judge {model.uri} cannot judge {metric}.",
             why=f"it is a classifier for {model.parts.meaning.task}",
-            fix=(
-                f"ask it for {', '.join(able) or _EXAMPLES[model.parts.meaning.task]}"
-                " (--metrics), and another judge for the rest"
-            ),
+            fix=fix,
         )
 
 
