@@ -402,7 +402,7 @@ def _check_tasks(chosen: Sequence[Metric], local: Sequence[LocalModel]) -> None:
             f"ask it for {', '.join(able) or _EXAMPLES[model.parts.meaning.task]}"
             " (--metrics), and another judge for the rest"
         )
-        if "claims" in _judged_rubrics(metric):
+        if "claims" in judged_rubrics(metric):
             fix = "use --claims sentences: it is no language model and lists no claims"
         raise SetupError(
             "E0203",
