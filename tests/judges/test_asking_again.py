@@ -168,7 +168,7 @@ def test_verdicts_without_ids_are_not_taken_where_the_data_hold_their_form() -> 
 
 @pytest.mark.parametrize(
     "thoughts",
-    ["", "  ", "<think>The first claim", "<think>So.</think>\n", "Let me see. The first claim"],
+    ["", "  ", "<think>The first claim", "<think>So.</think>\n", "[THINK]The first claim"],
 )
 def test_a_reply_that_was_cut_off_in_its_thoughts_is_asked_again_as_one_call(
     thoughts: str,

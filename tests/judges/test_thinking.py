@@ -44,7 +44,7 @@ BEHIND_THOUGHTS = {
     "begin and end": f"<|begin_of_thought|>{DRAFT}<|end_of_thought|>{GOOD}",
     "start and end": f"<|START_THINKING|>{DRAFT}<|END_THINKING|>{GOOD}",
     "channels": (
-        f"<|channel|>analysis<|message|>{DRAFT}<|end|><|start|>assistant"
+        f"<|start|>assistant<|channel|>analysis<|message|>{DRAFT}<|end|><|start|>assistant"
         f"<|channel|>final<|message|>{GOOD}<|return|>"
     ),
     "a final channel with a form": (
@@ -137,10 +137,11 @@ def test_an_answer_that_was_cut_off_behind_thoughts_keeps_what_was_said() -> Non
         assert ratings(f"<think>{DRAFT}</think>{form}") == {}
 
 
-def test_an_answer_has_begun_where_a_value_has() -> None:
-    for text in ("", "  ", "Let me see.", "<think>So", f"<think>{DRAFT}", f"{DRAFT}</think>\n"):
+def test_an_answer_has_begun_where_anything_stands_behind_the_thoughts() -> None:
+    channel = f"<|start|>assistant<|channel|>analysis<|message|>{DRAFT}"
+    for text in ("", "  ", "<think>So", f"<think>{DRAFT}", f"{DRAFT}</think>\n", channel):
         assert not has_answer(text)
-    for text in ('{"verdicts": [', f"<think>{DRAFT}</think>[{{", f"{GOOD}<think>"):
+    for text in ("Let me see.", '{"verdicts": [', f"<think>{DRAFT}</think>[{{", f"{GOOD}<think>"):
         assert has_answer(text)
 
 

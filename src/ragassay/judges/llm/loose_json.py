@@ -1,8 +1,8 @@
-"""A reader of what is nearly JSON: Python literals, trailing commas, comments, escapes of others.
+"""A reader of what is nearly JSON: Python literals, trailing commas, comments, stray quotes.
 
 Only the form is loose. Each value stands in the text as it is returned: nothing that is missing is
-added (a closing bracket, a quote, a comma between fields), no string is ended where it does not
-end, and a key given twice, NaN or an infinity makes the whole value unreadable.
+added (a closing bracket, a quote, a comma between fields), and a key given twice, NaN or an
+infinity makes the whole value unreadable.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ _MOST_DEPTH = 24
 _BLANK = re.compile(
     r"(?:[\s\ufeff\u200b\u2060]++|//[^\n]*+|#[^\n]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/)*+"
 )
-_DOUBLE = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)
-# An apostrophe between two letters ends no string: a closing quote is followed by none.
-_SINGLE = re.compile(r"'([^'\\]*+(?:(?:\\.|(?<=\w)'(?=\w))[^'\\]*+)*+)'", re.DOTALL)
+# A quote that ends a string stands before a mark of the syntax or a comment; another one is a part
+# of the string, as the one in 'it's so'.
+_NOT_THE_END = r"(?!\s*+(?:[,:}\]]|/[/*]))"
+_DOUBLE = re.compile(rf'"((?:[^"\\]++|\\.|"{_NOT_THE_END})*+)"', re.DOTALL)
+_SINGLE = re.compile(rf"'((?:[^'\\]++|\\.|'{_NOT_THE_END})*+)'", re.DOTALL)
+_KEY = re.compile(r""" "(?:[^"\\]++|\\.)*+" | '(?:[^'\\]++|\\.)*+' """, re.DOTALL | re.VERBOSE)
 _BARE_KEY = re.compile(r"[A-Za-z0-9_][\w-]*+", re.ASCII)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,2})?(?![\w.+-])")
 _WORD = re.compile(r"[A-Za-z]++")
@@ -107,22 +110,33 @@ class LooseReader:
 
     def _key(self, at: int) -> tuple[str, int]:
         self._tokens_left -= 1
-        if self._text[at : at + 1] in ('"', "'"):
-            return self._string(at)
         bare = _BARE_KEY.match(self._text, at)
-        if bare is None:
+        if bare is not None:
+            self._repairs.add("keys_without_quotes")
+            return bare[0], bare.end()
+        key = _KEY.match(self._text, at)
+        if key is None:
             raise _Unreadable
-        self._repairs.add("keys_without_quotes")
-        return bare[0], bare.end()
+        is_single = key[0][0] == "'"
+        if is_single:
+            self._repairs.add("single_quotes")
+        return self._unescaped(key[0][1:-1], is_single), key.end()
 
     def _string(self, at: int) -> tuple[str, int]:
-        is_single = self._text[at] == "'"
+        quote = self._text[at]
+        is_single = quote == "'"
         match = (_SINGLE if is_single else _DOUBLE).match(self._text, at)
         if match is None:
             raise _Unreadable
         if is_single:
             self._repairs.add("single_quotes")
-        return self._unescaped(match[1], is_single), match.end()
+        raw = match[1]
+        if quote in raw and quote in _ESCAPE.sub("", raw):
+            # With a brace it may be the end of one entry and the beginning of another.
+            if "{" in raw or "}" in raw:
+                raise _Unreadable
+            self._repairs.add("quotes_without_escapes")
+        return self._unescaped(raw, is_single), match.end()
 
     def _unescaped(self, raw: str, is_single: bool) -> str:
         if "\\" not in raw:

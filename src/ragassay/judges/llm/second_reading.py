@@ -9,10 +9,14 @@ an answer is repaired, never its content:
 - Ids stand in no text of the data, so that what has an id is no echo of them. Verdicts without any
   id are taken in the order asked, but only where there are as many as items, nothing else in the
   answer looks like one, and neither the data nor the rubric's examples could be their source.
+- Where a string of what is only nearly JSON ends is told by its quotes, which a judge that quotes
+  the data may have failed to escape. It is not read where the data hold a field that could so
+  become one of the entry.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -34,6 +38,8 @@ from ragassay.judges.rubric import Rubric
 # Far more than any honest reply holds: a hostile one is not worth the time.
 _MOST_VALUES = 200
 _MOST_BRACES = 3_000
+# How a string of the data could end one of the reply.
+_STRING_END = re.compile(r"""["']\s*+[,}\]/#]""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +117,7 @@ class SecondReading:
         was_bare_entry = False
         for at, read_value in enumerate(read_values):
             verdicts = self._verdicts(read_value.entries)
-            if not verdicts or self._may_end_elsewhere(answer, at, read_values):
+            if not verdicts or self._may_be_forged(answer, at, read_values):
                 continue
             if read_value.is_bare_entry and was_bare_entry:
                 self.taken = verdicts | self.taken
@@ -119,13 +125,34 @@ class SecondReading:
                 self.taken = verdicts
             was_bare_entry = read_value.is_bare_entry
 
-    def _may_end_elsewhere(self, answer: str, at: int, read_values: Sequence[_ReadValue]) -> bool:
-        """Whether the quote that ended a repaired value may have stood inside one of its strings:
-        then the rest of it stands behind it.
+    def _may_be_forged(self, answer: str, at: int, read_values: Sequence[_ReadValue]) -> bool:
+        """Whether the quotes of a repaired value may be those of the data: the rest of it stands
+        behind it, or the data hold what ends a string and names a field.
         """
         value = read_values[at].value
+        if not value.repairs:
+            return False
         stop = read_values[at + 1].value.start if at + 1 < len(read_values) else len(answer)
-        return bool(value.repairs) and answer.find("}", value.end, stop) >= 0
+        return answer.find("}", value.end, stop) >= 0 or self._holds_a_field()
+
+    def _holds_a_field(self) -> bool:
+        names = [self._key, *(flag.name for flag in self.rubric.flags)]
+        field_name = re.compile(rf"""(?:{"|".join(map(re.escape, names))})["']?\s*+:""", re.I)
+        for text in self._texts():
+            # An escape can spell the name.
+            if _STRING_END.search(text) and (field_name.search(text) or "\\" in text):
+                return True
+        return False
+
+    @property
+    def _key(self) -> str:
+        """The field that holds what was asked for."""
+        return "rating" if self.rubric.writes == "ratings" else self.rubric.writes
+
+    def _texts(self) -> tuple[str, ...]:
+        if not isinstance(self.data, tuple):
+            self.data = tuple(self.data)
+        return self.data
 
     def _verdicts(self, entries: Entries) -> dict[str, Verdict]:
         """State what entries with an id say; returns the usable verdicts."""
@@ -173,15 +200,14 @@ class SecondReading:
 
     def _may_be_repeated(self, entries: Entries) -> bool:
         """Whether the entries could be a copy of the data, or of the rubric's examples."""
-        key = "rating" if self.rubric.writes == "ratings" else self.rubric.writes
         has_brace = has_key = False
-        for text in self.data:
+        for text in self._texts():
             has_brace = has_brace or "{" in text
             # An escape can spell the key.
-            has_key = has_key or key in text.lower() or "\\" in text
+            has_key = has_key or self._key in text.lower() or "\\" in text
         if has_brace and has_key:
             return True
-        name = "reasoning" if key == "rating" else key
+        name = "reasoning" if self._key == "rating" else self._key
         shown = [example[name] for example in self.rubric.examples if name in example]
         return any(entry.fields.get(name) in shown for entry in entries)
 
@@ -201,7 +227,7 @@ class SecondReading:
                 value, at = CAREFUL_DECODER.raw_decode(answer, at)
             except (ValueError, RecursionError):
                 loosely = loose.read(at)
-                if loosely is None:
+                if loosely is None or self._holds_a_field():
                     break
                 value, at, repairs = loosely
             if not isinstance(value, dict):

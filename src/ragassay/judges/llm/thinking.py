@@ -17,8 +17,8 @@ _TAG = r"""
     | \|(?:begin|end)_of_thought\|>
     | \|(?:start|end)_thinking\|>
     # The channels of gpt-oss: a final one is the answer, and so is a call of a tool.
-    | \|channel\|>\s*+(?P<answers>final|commentary\s++to=)?+[^<{\[]{0,120}+
-      (?:<\|constrain\|>\s*+\w*+\s*+)?(?:<\|message\|>)?
+    | (?:\|start\|>assistant<)?+\|channel\|>\s*+
+      (?P<answers>final|commentary\s++to=)?+[^<{\[]{0,120}+(?:<\|constrain\|>\s*+\w*+\s*+)?(?:<\|message\|>)?
     )
 """
 _FLAGS = re.IGNORECASE | re.VERBOSE
@@ -112,10 +112,8 @@ def answer_of(text: str, *, is_cut: bool = False) -> str:
 
 
 def has_answer(text: str) -> bool:
-    """Whether a reply that was cut off had come to its answer: a JSON value begins behind the
-    thoughts.
-    """
-    return VALUE_START.search(answer_of(text, is_cut=True)) is not None
+    """Whether a reply that was cut off had come to its answer."""
+    return bool(answer_of(text, is_cut=True).strip())
 
 
 def _stands_in_an_answer(text: str, start: int, at: int) -> bool:
@@ -135,6 +133,6 @@ def _is_close(mark: re.Match[str]) -> bool:
 
 def _name(mark: re.Match[str]) -> str:
     word = mark[0].casefold()
-    if word.startswith("<|channel|>"):
+    if "|channel|" in word:
         return "channel"
     return "".join(_EDGE.sub("", word).split())
