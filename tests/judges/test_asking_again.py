@@ -23,7 +23,7 @@ from ragassay.core import (
 )
 from ragassay.judges import LLMJudge, RubricRegistry
 
-JUDGE = LLMJudge("openai:m", RubricRegistry.default())
+JUDGE = LLMJudge("openai:m", RubricRegistry.default(), order="given")
 SPEND = Spend(1, 100, 10, 0, 0.25, 0.5)
 Answer = Callable[[list[str], int], Reply]
 
@@ -145,6 +145,7 @@ def test_a_repair_is_a_flag_of_each_judgment_that_needed_it() -> None:
 
 
 def test_verdicts_without_ids_are_given_to_the_items_in_the_order_of_the_prompt() -> None:
+    # What a call shows in another order than the row: tests/end_to_end/test_forms_of_replies.py.
     def answer(ids: list[str], n: int) -> Reply:
         entries = [{"reasoning": "So.", "rating": rating} for rating in range(len(ids))]
         return said(*entries)

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 # text is left unread: a hostile reply must not cost quadratic time.
 MOST_STARTS = 400
 MOST_FAILURES = 40
-_MOST_DIGITS = 20
 _START = re.compile(r'\{\s*+"')
 
 
@@ -38,23 +37,7 @@ DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_unique, parse_consta
 """The decoder of what is read as it stands; it raises ValueError or RecursionError."""
 
 
-def _small_int(digits: str) -> int:
-    # Thousands of digits would take longer than all else in a reply.
-    if len(digits) > _MOST_DIGITS:
-        raise _Unusable("a number of too many digits")
-    return int(digits)
-
-
-CAREFUL_DECODER = json.JSONDecoder(
-    strict=False,
-    object_pairs_hook=_unique,
-    parse_constant=_no_constant,
-    parse_int=_small_int,
-)
-"""The same for a second reading of what may be hostile."""
-
-
-def objects(text: str, decoder: json.JSONDecoder = DECODER) -> Iterator[dict[str, object]]:
+def objects(text: str) -> Iterator[dict[str, object]]:
     """The complete JSON objects that stand in a text, outermost ones, in order."""
     at = 0
     failures = 0
@@ -65,7 +48,7 @@ def objects(text: str, decoder: json.JSONDecoder = DECODER) -> Iterator[dict[str
         if start is None or failures > MOST_FAILURES or wasted_budget < 0:
             return
         try:
-            value, at = decoder.raw_decode(text, start.start())
+            value, at = DECODER.raw_decode(text, start.start())
         except (ValueError, RecursionError) as error:
             at = start.end() - 1
             failures += 1

@@ -24,7 +24,7 @@ from itertools import chain
 from ragassay.judges.llm.entries import StatedVerdicts, TooMuch, Verdict, read_entry
 from ragassay.judges.llm.entry_repairs import EntryRepair
 from ragassay.judges.llm.loose_json import LooseReader
-from ragassay.judges.llm.objects import CAREFUL_DECODER, objects
+from ragassay.judges.llm.objects import DECODER, objects
 from ragassay.judges.llm.top_values import TopValue, TopValues
 from ragassay.judges.llm.wrappers import (
     MOST_ENTRIES,
@@ -38,6 +38,7 @@ from ragassay.judges.rubric import Rubric
 # Far more than any honest reply holds: a hostile one is not worth the time.
 _MOST_VALUES = 200
 _MOST_BRACES = 3_000
+_LONG_NUMBER = re.compile(r"[0-9]{400}")
 # How a string of the data could end one of the reply.
 _STRING_END = re.compile(r"""["']\s*+[,}\]/#]""")
 
@@ -86,7 +87,7 @@ class SecondReading:
             self.taken = {}
 
     def _read(self, answer: str, is_cut: bool) -> None:
-        if answer.count("{") > _MOST_BRACES:
+        if answer.count("{") > _MOST_BRACES or _LONG_NUMBER.search(answer) is not None:
             return
         repairs: frozenset[str] = frozenset()
         quoted = decoded(answer) if answer.lstrip().startswith('"') else None
@@ -99,7 +100,7 @@ class SecondReading:
             lists = self._unwrapping.entries(value.value, repairs | value.repairs)
             read_values.append(_ReadValue(value, lists))
         if broken_at is not None:
-            for inner in objects(answer[broken_at:], CAREFUL_DECODER):
+            for inner in objects(answer[broken_at:]):
                 for entries in self._unwrapping.entries(inner):
                     self._verdicts(entries)
         self._take_last(answer, read_values)
@@ -224,7 +225,7 @@ class SecondReading:
                 at += 1
             repairs: frozenset[str] = frozenset()
             try:
-                value, at = CAREFUL_DECODER.raw_decode(answer, at)
+                value, at = DECODER.raw_decode(answer, at)
             except (ValueError, RecursionError):
                 loosely = loose.read(at)
                 if loosely is None or self._holds_a_field():

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ragassay.judges.llm.loose_json import LooseReader
-from ragassay.judges.llm.objects import CAREFUL_DECODER, MOST_FAILURES, wasted_at_most, wasted_by
+from ragassay.judges.llm.objects import DECODER, MOST_FAILURES, wasted_at_most, wasted_by
 
 # It begins with one set of characters, which is what makes the search for it fast.
 VALUE_START = re.compile(r"""[{\[](?:(?<=\{)\s*+(?:["'/#]|[\w-]++\s*+:)|(?<=\[)\s*+[\[{/#])""")
@@ -46,7 +46,7 @@ class TopValues:
             return None
         start = match.start()
         try:
-            value, end = CAREFUL_DECODER.raw_decode(self._text, start)
+            value, end = DECODER.raw_decode(self._text, start)
         except (ValueError, RecursionError) as error:
             self._wasted_budget -= wasted_by(error, self._text, start)
         else:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ragassay.judges.llm.entries import TooMuch
-from ragassay.judges.llm.objects import CAREFUL_DECODER
+from ragassay.judges.llm.objects import DECODER
 from ragassay.judges.rubric import Rubric
 
 _MOST_DEPTH = 5
@@ -186,7 +186,7 @@ def decoded(text: str) -> object | None:
     """The value that is the whole of a text; None where there is none."""
     text = text.strip()
     try:
-        value, end = CAREFUL_DECODER.raw_decode(text)
+        value, end = DECODER.raw_decode(text)
     except (ValueError, RecursionError):
         return None
     return value if end == len(text) else None
