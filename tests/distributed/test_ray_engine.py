@@ -23,6 +23,7 @@ from ragassay.core import EnvironmentFailure, Ledger, RunState, SetupError
 from ragassay.runs import Progress
 from ragassay.testing import ServerProcess
 from support.invariants import bill_of, canonical, check_ledger, check_run
+from support.local_models import classifier
 from support.postgres import Postgres
 from support.ray_runs import KEY, METRICS, ROWS, make_rows
 
@@ -85,6 +86,23 @@ def test_the_results_are_those_of_one_process_to_the_byte(
     assert books["peak"] <= options["concurrency"]
     check_ledger(ledger, books, complete=True)
     assert not list(tmp_path.glob("*.parts"))
+
+
+def test_a_model_in_a_folder_judges_in_the_workers_as_in_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    classifier(tmp_path / "models" / "m")
+    monkeypatch.chdir(tmp_path)  # workers have a folder of their own
+    results: list[bytes] = []
+    for engine in ("local", "ray"):
+        store = tmp_path / f"{engine}.db"
+        rows = make_rows(40)
+        with ragassay.evaluate(
+            rows, "groundedness", store=store, judge="local:models/m", engine=engine
+        ) as run:
+            assert run.state is RunState.FINISHED
+            results.append(canonical(store, run.id))
+    assert results[0] == results[1]
 
 
 def test_rows_that_workers_cannot_read_are_handed_to_them(
