@@ -65,6 +65,7 @@ def evaluate(  # plain: it is the signature, and what each argument means
     single_calls: bool = False,
     controls: Literal["auto", "always", "off"] = "auto",
     order: Literal["shuffled", "given", "both"] = "shuffled",
+    redact: bool = False,
     temperature: float | None = 0.0,
     max_tokens: int | None = None,
     reasoning_effort: str | None = None,
@@ -111,7 +112,8 @@ def evaluate(  # plain: it is the signature, and what each argument means
     claims with a known answer are planted among those an LLM judge is asked about, so that a reply
     that gets one wrong is void ("auto": where texts look like an attack). order: of the claims or
     chunks that one call asks about: shuffled by their content, as given, or both: asked in two
-    opposite orders and averaged, for twice the calls. sample: judgments of another number are asked
+    opposite orders and averaged, for twice the calls. redact: secrets and personal data are
+    replaced before a judge behind a server sees them. sample: judgments of another number are asked
     anew and kept apart in the cache, to see how far a judge repeats itself. max_calls / max_cost
     (US dollars): hard caps; price: "IN,OUT" in US dollars per million tokens. call_timeout: seconds
     one call may take; attempts: how often it is tried. temperature: of the judge's model (None: the

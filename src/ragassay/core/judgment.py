@@ -16,6 +16,11 @@ NO_RATIONALE = "no_rationale"
 """The flag of a Judgment whose reply gave a rating without the reasons that were asked for."""
 
 
+REDACTED = "redacted:"
+"""How the flags of a Judgment begin that name a kind of value which was replaced in the texts that
+the judge saw, such as "redacted:email".
+"""
+
 BOTH_ORDERS = "both_orders"
 """The flag of a verdict that a judge gave in two opposite orders of the texts, with one rating."""
 
@@ -136,9 +141,13 @@ class Judgment:
 
     @property
     def reading(self) -> tuple[str, ...]:
-        """The flags that say how the reply was read, and nothing of what it says."""
+        """The flags that say what was replaced in the texts and how the reply was read, and nothing
+        of what it says.
+        """
         return tuple(
-            flag for flag in self.flags if flag == NO_RATIONALE or flag.startswith(REPAIRED)
+            flag
+            for flag in self.flags
+            if flag == NO_RATIONALE or flag.startswith((REPAIRED, REDACTED))
         )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ragassay.core import (
     NO_RATIONALE,
+    REDACTED,
     REPAIRED,
     AppUsage,
     Cause,
@@ -256,6 +257,10 @@ def reading_words(reading: Mapping[str, int]) -> list[str]:
     missing = reading.get(NO_RATIONALE, 0)
     if missing:
         lines.append(f"{count(missing, 'verdict')} without a rationale: the judge gave none")
+    redacted = [(flag, n) for flag, n in sorted(reading.items()) if flag.startswith(REDACTED)]
+    if redacted:
+        kinds = [f"{flag.removeprefix(REDACTED)} in {count(n, 'verdict')}" for flag, n in redacted]
+        lines.append(f"replaced before the judge saw the texts: {', '.join(kinds)}")
     return lines
 
 

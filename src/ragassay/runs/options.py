@@ -210,6 +210,11 @@ class Options:
         "Go on with a judge that got the known example wrong.",
         on_resume=OnResume.ONCE,
     )
+    redact: bool = option(
+        False,
+        "Replace secrets and personal data before a judge behind a server sees them (extra"
+        " 'redact').",
+    )
     concurrency: int = option(32, "Calls in flight at once.", at_least=1, on_resume=OnResume.ONCE)
     call_timeout: float = option(
         120.0, "Seconds one call may take.", at_least=0.001, on_resume=OnResume.ONCE

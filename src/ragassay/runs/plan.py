@@ -506,6 +506,7 @@ def _single_judge(
 ) -> Judge:
     """The judge behind the URI of one judge."""
     from ragassay.judges import BothOrdersJudge, LLMJudge, LocalJudge
+    from ragassay.judges.llm.sensitive import check_installed
     from ragassay.models import JoinedModel
     from ragassay.models.local import LocalModel
 
@@ -515,6 +516,8 @@ def _single_judge(
     if isinstance(own, LocalModel):
         parts = own.parts
         return LocalJudge(own.uri, parts.version, parts.meaning.task, registry, parts.cut)
+    if options.redact:
+        check_installed()
     # Part of the fingerprint: one name on two servers may be two models, so two judges.
     parameters: dict[str, object] = {"base_url": str(getattr(model, "base_url", ""))}
     # Only where it is set, or every judgment stored without one would be asked again.
@@ -529,6 +532,7 @@ def _single_judge(
         parameters=parameters,
         controls=options.controls,
         order="given" if options.order == "given" else "shuffled",
+        redact=options.redact,
     )
     if options.order != "both":
         return judge

@@ -16,6 +16,8 @@ from ragassay.judges.llm.group import GroupAnswer
 from ragassay.judges.llm.orders import VERSION as ORDERS_VERSION
 from ragassay.judges.llm.orders import Order, arranged, check_order, reverses_lists
 from ragassay.judges.llm.prompt import Sampling, chat_call, input_shape, most_chars
+from ragassay.judges.llm.redaction import answer_redacted
+from ragassay.judges.llm.sensitive import VERSION as REDACTION_VERSION
 from ragassay.judges.registry import RubricRegistry
 from ragassay.judges.rubric import FORM, Rubric
 
@@ -32,7 +34,8 @@ class LLMJudge:
     determines the model's answers (such as the server's address); it goes into the fingerprint.
     controls: when control claims are planted; "auto" = where the data of a call look like an
     attack, so that any other call costs and says what it would without them. order: in which a call
-    shows its items, see `llm.orders`.
+    shows its items, see `llm.orders`. redact: secrets and personal data of the texts are
+    replaced by placeholders before anything is made of them, see `llm.redaction`.
     """
 
     uri: str
@@ -44,6 +47,7 @@ class LLMJudge:
     parameters: Mapping[str, object] = field(default_factory=dict)
     controls: Controls = "auto"
     order: Order = "shuffled"
+    redact: bool = False
     # Written once, since it is the same for every Request of a rubric: its fingerprint, and its
     # system prompt by the shape of the input.
     _fingerprints: dict[str, str] = field(
@@ -82,7 +86,9 @@ class LLMJudge:
             planted = (self.controls, CONTROLS_VERSION)
         order = (self.order, ORDERS_VERSION)
         text = self.rubrics.get(rubric).digest
-        return digest("llm", FORM, RULES, text, self.uri, settings, planted, order)
+        # Nothing else where it is off, or every judgment stored without it would be asked again.
+        redacted = (("redacted", REDACTION_VERSION),) if self.redact else ()
+        return digest("llm", FORM, RULES, text, self.uri, settings, planted, order, *redacted)
 
     def groups(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
         """Groups of one rubric and equal inputs but for the item: at most `batch` items, within the
@@ -109,6 +115,11 @@ class LLMJudge:
 
     def answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
         """The flow for one group; see `llm.group`."""
+        if self.redact:
+            return answer_redacted(requests, self._answer)
+        return self._answer(requests)
+
+    def _answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
         rubric = self.rubrics.get(requests[0].rubric)
         _check_inputs(rubric, requests)
 
