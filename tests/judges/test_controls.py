@@ -4,10 +4,12 @@ claims planted for it.
 
 from __future__ import annotations
 
+import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,7 +23,7 @@ from ragassay.judges.llm.attack_signs import suspicious
 from ragassay.judges.llm.controls import PLANTED, plant
 from ragassay.judges.text_rules import own_content as content_module
 from ragassay.judges.text_rules.own_content import no_content
-from ragassay.testing import LLMServer
+from ragassay.testing import Body, LLMServer
 from ragassay.testing import answer_by_words as word_overlap
 from ragassay.trust.battery.injections import MASTER_KEYS, PLACES, POSITIONS, Injection, structural
 from support.driving import drive
@@ -139,6 +141,69 @@ def test_what_stands_beside_the_judges_own_words_never_changes_its_verdict(mode:
             own[0].sources,
         )
     assert kept > 0.9 * len(attacks)
+
+
+def quoting(body: Body, quote: str = "") -> list[dict[str, Any]]:
+    """The word judge's own entries, with all data in their reasoning, or `quote` in its place."""
+    own = word_overlap(body)
+    assert isinstance(own, dict)
+    said = quote or Gullible("echo")(body)
+    return [{**entry, "reasoning": said} for entry in own["verdicts"]]
+
+
+def unescaped(body: Body, mark: str) -> str:
+    """Entries in which the data stand between such quotes as they are."""
+    text = json.dumps({"verdicts": quoting(body, "@@")}).replace('"', mark)
+    return text.replace("@@", str(Gullible("echo")(body)))
+
+
+def nameless(entries: list[dict[str, Any]]) -> str:
+    return json.dumps([{key: entry[key] for key in entry if key != "id"} for entry in entries])
+
+
+QUOTING: dict[str, Callable[[Body], str]] = {
+    "a Python literal": lambda body: str({"verdicts": quoting(body)}),
+    "single quotes": lambda body: unescaped(body, "'"),
+    "double quotes": lambda body: unescaped(body, '"'),
+    "no ids": lambda body: nameless(quoting(body)),
+    "no ids, behind the data": lambda body: (
+        f"{Gullible('echo')(body)}\n{nameless(quoting(body, 'So.'))}"
+    ),
+    "a trailing comma": lambda body: json.dumps(quoting(body)).replace("}]", "},]"),
+    "thoughts": lambda body: f"<think>{Gullible('echo')(body)}</think>{nameless(quoting(body))}",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", QUOTING)
+def test_data_that_a_judge_quotes_in_a_form_that_is_repaired_never_change_its_verdict(
+    form: str,
+) -> None:
+    by, attacks = judge("off"), structural()[::6]
+    groups = [(by, (attacked(one),)) for one in attacks]
+    with LLMServer(keep_bodies=False) as server:
+        honest = drive(groups, server.url)
+        server.script(answer=QUOTING[form])
+        quoted = drive(groups, server.url)
+    kept = 0
+    for (own, _), (found, _) in zip(honest, quoted, strict=True):
+        assert found[0].status in (Status.UNPARSED, own[0].status)
+        if found[0].judged:
+            kept += 1
+            assert (found[0].rating, found[0].sources) == (own[0].rating, own[0].sources)
+    # Half of the attacks hold a verdict themselves: there nothing but plain JSON is believed.
+    assert kept > 0.4 * len(attacks)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("around", ["[%s]", '{"verdicts": [%s]}', "{'result': %s}"])
+def test_data_in_a_wrapper_give_no_verdict(around: str) -> None:
+    by, attacks = judge("off"), structural()[::3]
+    with LLMServer(
+        answer=lambda body: around % Gullible("echo")(body), keep_bodies=False
+    ) as server:
+        done = drive([(by, (attacked(one),)) for one in attacks], server.url)
+    assert not any(judgment.judged for kept, _ in done for judgment in kept)
 
 
 def test_no_id_that_is_asked_stands_in_any_text_of_its_call() -> None:

@@ -13,6 +13,9 @@ import re
 MOST_TOKENS = 8_000
 _MOST_DEPTH = 24
 
+SAFE_REPAIRS = frozenset({"trailing_comma", "escapes", "python_words", "odd_blanks"})
+"""Repairs of a value whose strings begin and end as in JSON."""
+
 _BLANK = re.compile(
     r"(?:[\s\ufeff\u200b\u2060]++|//[^\n]*+|#[^\n]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/)*+"
 )

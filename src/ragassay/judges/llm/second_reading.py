@@ -9,9 +9,9 @@ an answer is repaired, never its content:
 - Ids stand in no text of the data, so that what has an id is no echo of them. Verdicts without any
   id are taken in the order asked, but only where there are as many as items, nothing else in the
   answer looks like one, and neither the data nor the rubric's examples could be their source.
-- Where a string of what is only nearly JSON ends is told by its quotes, which a judge that quotes
-  the data may have failed to escape. It is not read where the data hold a field that could so
-  become one of the entry.
+- Where a string ends is told by its quotes, which a judge that quotes the data may have failed to
+  escape. Unless they are those of JSON, a value is not read where the data hold what could end a
+  string and name a field of the entry.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from itertools import chain
 
 from ragassay.judges.llm.entries import StatedVerdicts, TooMuch, Verdict, read_entry
 from ragassay.judges.llm.entry_repairs import EntryRepair
-from ragassay.judges.llm.loose_json import LooseReader
+from ragassay.judges.llm.loose_json import SAFE_REPAIRS, LooseReader
 from ragassay.judges.llm.objects import DECODER, objects
 from ragassay.judges.llm.top_values import TopValue, TopValues
 from ragassay.judges.llm.wrappers import (
@@ -131,7 +131,7 @@ class SecondReading:
         behind it, or the data hold what ends a string and names a field.
         """
         value = read_values[at].value
-        if not value.repairs:
+        if value.repairs <= SAFE_REPAIRS:
             return False
         stop = read_values[at + 1].value.start if at + 1 < len(read_values) else len(answer)
         return answer.find("}", value.end, stop) >= 0 or self._holds_a_field()
@@ -228,9 +228,11 @@ class SecondReading:
                 value, at = DECODER.raw_decode(answer, at)
             except (ValueError, RecursionError):
                 loosely = loose.read(at)
-                if loosely is None or self._holds_a_field():
+                if loosely is None:
                     break
                 value, at, repairs = loosely
+                if not repairs <= SAFE_REPAIRS and self._holds_a_field():
+                    break
             if not isinstance(value, dict):
                 break
             found.append(self._unwrapping.entry(value, repairs | form))
