@@ -165,6 +165,24 @@ def test_a_token_classifier_names_the_words_without_support(shell: Shell) -> Non
     assert 'Words without support: "Rome".' in done.stdout
 
 
+def test_metrics_that_ask_passage_by_passage_are_judged_as_well(shell: Shell) -> None:
+    row = {
+        **ROWS[0],
+        "expected_facts": ["The tower is in Paris.", "Cats sleep all day."],
+        "response": "The tower is in Paris.",
+    }
+    with ragassay.evaluate(
+        [row],
+        metrics="context_sufficiency,context_utilization",
+        judge=f"local:{shell.model}",
+        store=shell.folder / "store.db",
+    ) as run:
+        sufficiency, utilization = run["paris"].scores
+    # "cats sleep all day ." has one of five words in the passages.
+    assert (sufficiency.value, utilization.status) == (0.0, Status.JUDGED)
+    assert "Cats sleep all day." in sufficiency.parts[0].rationale
+
+
 def test_a_row_that_the_model_cannot_read_is_lost_and_the_others_are_judged(shell: Shell) -> None:
     long = {**ROWS[0], "id": "long", "response": "tower " * 200}  # the model reads 64 tokens
     with (shell.folder / "rows.jsonl").open("a") as file:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tokenizers import (
     Tokenizer,
     decoders,
@@ -23,6 +25,7 @@ from ragassay.models.local import LocalModel
 from ragassay.models.local.engine import LocalEngine
 from ragassay.models.local.network import Outputs
 from ragassay.models.spans import joined
+from support.examples import examples
 from support.local_models import classifier
 
 MARKS = ["<pad>", "<unk>", "<s>", "</s>"]
@@ -137,3 +140,43 @@ def test_places_beside_each_other_are_joined(
     text: str, places: list[tuple[int, int]], spans: tuple[tuple[int, int], ...]
 ) -> None:
     assert joined(text, places) == spans
+
+
+# Any characters, and the words and marks that the models know.
+PARTS = st.one_of(
+    st.text(max_size=6),
+    st.sampled_from(["tower ", "the ", " is old. ", "[SEP]", "[CLS]", "{claim}", "\n", "\ud800"]),
+)
+ANY_TEXT = st.lists(PARTS, max_size=15).map("".join)
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[LocalModel, LocalModel]:
+    """A classifier of texts and one of tokens, with small windows."""
+    folder = tmp_path_factory.mktemp("both")
+    texts = classifier(folder / "texts", settings={"window": 10, "max_tokens": 400})
+    doubts = ((2.0, 0.0, 0.0), (0.0, 2.0, 0.0))
+    labels = ("supported", "hallucinated")
+    tokens = classifier(
+        folder / "tokens", doubts, labels, tokens=True, settings={"window": 10, "max_tokens": 400}
+    )
+    return LocalModel(str(texts)), LocalModel(str(tokens))
+
+
+@given(claim=ANY_TEXT, passages=st.lists(ANY_TEXT, max_size=4))
+@settings(max_examples=examples(150), deadline=None)
+def test_any_text_is_read_and_every_place_is_right(
+    both: tuple[LocalModel, LocalModel], claim: str, passages: list[str]
+) -> None:
+    call = MatchCall("support", claim, tuple(passages))
+    for model in both:
+        (reply,) = model.score([call])
+        assert 0 <= reply.probability <= 1
+        assert (reply.probability == 0) or (claim.strip() and any(map(str.strip, passages)))
+        for evidence in reply.evidence:
+            passage = passages[evidence.context]
+            assert passage[evidence.start : evidence.end] == evidence.quote
+        ends = [0]
+        for start, end in reply.unsupported:
+            assert ends[-1] <= start < end <= len(claim)
+            ends.append(end)
