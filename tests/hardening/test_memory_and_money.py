@@ -3,7 +3,7 @@ passed.
 """
 
 from support.memory import starve
-from support.money import capped_runs
+from support.money import capped_runs, kills_under_a_cap
 
 
 def test_a_starved_run_says_what_to_lower_and_can_be_resumed(tmp_path) -> None:
@@ -26,3 +26,12 @@ def test_the_bill_stays_under_a_cap_at_a_random_cent_through_faults_and_kills(tm
     found = capped_runs(tmp_path, times=3, seed=2, kills=0.4)
     assert found["over"] == 0
     assert found["capped"] > 0
+
+
+def test_a_run_that_fits_its_cap_finishes_after_a_kill_at_any_moment(tmp_path) -> None:
+    found = kills_under_a_cap(tmp_path, times=4, seed=4)
+    assert found["kills"] > 0
+    assert found["finished"] == found["runs"]
+    assert found["over"] == 0
+    assert found["missed"] == 0
+    assert found["uncertain"] <= 1.5

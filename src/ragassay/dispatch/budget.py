@@ -21,7 +21,7 @@ from ragassay.dispatch.worst_case import (
     answer_budget,
     size_in_bytes,
     size_of,
-    worst_case,
+    worst_case_tokens,
 )
 
 
@@ -123,7 +123,16 @@ class LocalBudget(Budget):
 
     def worst_case(self, call: Call) -> Decimal | None:
         """US dollars that a call costs at most; None when the price is not known."""
-        return worst_case(self._price, call, self._output_limit)
+        return self._cost(*worst_case_tokens(call, self._output_limit))
+
+    def worst_case_of(self, size: CallSize) -> Decimal | None:
+        """The same for a call of this size."""
+        return self._cost(size.input_bound, size.answer_budget + size.thinking)
+
+    def _cost(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+        # A price is known for any number of tokens, or for none.
+        cost = None if self.costs.rate is None else self._price(input_tokens, output_tokens)
+        return None if cost is None else exact(cost)
 
     def size_of(self, call: ChatCall) -> CallSize:
         """The size of a call, as far as it is known before it is sent."""
@@ -137,12 +146,8 @@ class LocalBudget(Budget):
         is bounded by the room that the model has for it.
         """
         size = self.size_of(call)
-        worst = self.worst_case(call)
-        written = min(size_in_bytes(text), size.answer_budget) + size.thinking
-        cost = self._price(size.input_bound, written)
-        if worst is None or cost is None:
-            return None
-        return min(worst, exact(cost))
+        written = min(size_in_bytes(text), size.answer_budget)
+        return self._cost(size.input_bound, written + size.thinking)
 
     def reserve(self, call: Call) -> Decimal | None:
         """Reserve a call's worst case, in US dollars; None when a cap does not allow it."""

@@ -70,7 +70,9 @@ def size_of(call: ChatCall, output_limit: OutputLimit = answer_budget) -> CallSi
     """The size of a call; its kind is the rubric of which it asks, and the model that it is for."""
     input_bound, output_bound = worst_case_tokens(call, output_limit)
     kind = f"{call.model} {call.schema_name}" if call.model else call.schema_name
-    return CallSize(kind, input_bound, call.max_tokens, max(0, output_bound - call.max_tokens))
+    # A server may take less than the budget for the answer.
+    answer = min(call.max_tokens, output_bound)
+    return CallSize(kind, input_bound, answer, output_bound - answer)
 
 
 def schema_text(call: ChatCall) -> str:

@@ -58,7 +58,8 @@ class LoggedModel:
             # The ledger has its receipt; whoever asked settles it again.
             self._budget.withdraw(logged.reply.spend, logged.most)
             return logged.reply
-        ticket = self._log.sent(self._budget.worst_case(call), self._budget.size_of(call))
+        size = self._budget.size_of(call)
+        ticket = self._log.sent(self._budget.worst_case_of(size), size)
         try:
             reply = await self._model.call(call)
         except CallError as error:
