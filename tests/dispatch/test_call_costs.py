@@ -30,9 +30,10 @@ def estimated(known: CallCosts, *sizes: CallSize) -> float:
 
 
 def test_before_any_answer_the_usual_figures_of_prose_and_verdicts_are_taken() -> None:
-    # Likely: 4,200 / 4.2 = 1,000 tokens in and 15 % of 1,000 = 150 out, $0.0013 together; off by
-    # 12 % of 0.001 and 25 % of 0.0003 at once, 0.000195; 2.5 times that on top.
-    assert estimated(costs(), SIZE) == pytest.approx(0.0017875)
+    # Likely: 4,200 / 4.2 = 1,000 tokens in and 15 % of 1,000 = 150 out, $0.0013 together. Off by
+    # 12 % of 0.001 and by 25 % of 0.0003, independently: sqrt(0.00012^2 + 0.000075^2) = 0.00014151;
+    # 2.5 times that on top.
+    assert estimated(costs(), SIZE) == pytest.approx(0.00165377, abs=1e-8)
 
 
 def test_a_model_that_was_never_heard_thinks_as_long_as_it_may() -> None:

@@ -2,6 +2,9 @@
 passed.
 """
 
+from ragassay.testing import LLMServer
+from support.faults import Victim, make_rows, write_rows
+from support.invariants import check_ledger, ledger_of
 from support.memory import starve
 from support.money import capped_runs, kills_under_a_cap
 
@@ -35,3 +38,24 @@ def test_a_run_that_fits_its_cap_finishes_after_a_kill_at_any_moment(tmp_path) -
     assert found["over"] == 0
     assert found["missed"] == 0
     assert found["uncertain"] <= 1.5
+
+
+DIES_AFTER_THE_PREFLIGHT = """
+import os, signal
+from ragassay.runs import preflight
+def _dies(*a):
+    os.kill(os.getpid(), signal.SIGKILL)
+preflight.known_after = _dies
+"""
+
+
+def test_a_kill_after_the_known_example_keeps_its_answer_and_what_it_cost(tmp_path) -> None:
+    source, store = write_rows(tmp_path / "rows.jsonl", make_rows(12)), tmp_path / "s.db"
+    with LLMServer() as server:
+        judge = ("--judge", "openai:mock", "--base-url", server.url, "--price", "1,2")
+        arguments = ("evaluate", source, *judge, "--store", store, "--max-cost", "1")
+        assert Victim(*arguments, prelude=DIES_AFTER_THE_PREFLIGHT).wait() == -9
+        assert server.preflights == 1
+        assert Victim("resume", "--store", store).wait() == 0
+        assert server.preflights == 1
+        check_ledger(ledger_of(store), server.stats(), complete=True)

@@ -164,7 +164,9 @@ def check_ledger(
     complete: every answer arrived, so that nothing may be uncertain and both are equal. books:
     `LLMServer.stats()`; its price must be the one that the run was given (--price 1,2).
     """
-    calls, answers = ledger.confirmed.calls, int(books["answers"])
+    # A preflight's request is answered and billed as any other.
+    answers = int(books["answers"]) + int(books["preflights"])
+    calls = ledger.confirmed.calls
     sums = f"{calls} confirmed, {ledger.uncertain_calls} uncertain, the server answered {answers}"
     assert calls <= answers <= calls + ledger.uncertain_calls, f"I4: {sums}"
     if complete:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import reduce
 from typing import NamedTuple
 
 from ragassay.core import Spend
@@ -68,16 +69,28 @@ class Estimate(NamedTuple):
         return Estimate(self.likely * factor, self.noise * factor, self.shared * factor)
 
     def __add__(self, other: Estimate) -> Estimate:  # type: ignore[override]
+        """Both amounts, where both come from the same expectation."""
         return Estimate(
             self.likely + other.likely,
             math.hypot(self.noise, other.noise),
             self.shared + other.shared,
         )
 
+    def beside(self, other: Estimate) -> Estimate:
+        """Both amounts, where neither error says anything of the other one."""
+        return Estimate(
+            self.likely + other.likely,
+            math.hypot(self.noise, other.noise),
+            math.hypot(self.shared, other.shared),
+        )
+
     @property
     def upper(self) -> float:
         """What is not exceeded but rarely."""
         return self.likely + DEVIATIONS * math.hypot(self.noise, self.shared)
+
+
+NOTHING = Estimate(0.0)
 
 
 class Line:
@@ -148,7 +161,8 @@ class _Kind:
         """US dollars of a call of this size."""
         input_cost = self.input.at(size.input_bound).times(rate.input)
         output_cost = self.output.at(size.answer_budget).times(rate.output)
-        return (input_cost + output_cost).times(self.cost / self.listed if self.listed else 1.0)
+        share = self.cost / self.listed if self.listed else 1.0
+        return input_cost.beside(output_cost).times(share)
 
 
 class CallCosts:
@@ -182,9 +196,11 @@ class CallCosts:
         """
         if self.rate is None:
             return None
-        total = Estimate(0.0)
+        by_kind: dict[str, Estimate] = {}
         for size in sizes:
-            total += self._estimate(size, self.rate)
+            kind = size.kind if size.kind in self._kinds else ""
+            by_kind[kind] = by_kind.get(kind, NOTHING) + self._estimate(size, self.rate)
+        total = reduce(Estimate.beside, by_kind.values(), NOTHING)
         return exact(round(total.upper, 12))
 
     def _estimate(self, size: CallSize, rate: Rate) -> Estimate:
@@ -194,8 +210,7 @@ class CallCosts:
         if not self._kinds:
             # How long the model thinks is not known either: as long as it may.
             return _Kind().estimate(size, rate) + Estimate(size.thinking * rate.output)
-        total = Estimate(0.0)
-        for other in self._kinds.values():
-            total += other.estimate(size, rate)
-        mean = total.times(1 / len(self._kinds))
-        return mean + Estimate(0.0, 0.0, INPUT_ERROR * mean.likely)
+        # Other kinds of calls to the same models: somewhere between them.
+        others = [other.estimate(size, rate) for other in self._kinds.values()]
+        mean = reduce(Estimate.beside, others).times(1 / len(others))
+        return mean.beside(Estimate(0.0, 0.0, INPUT_ERROR * mean.likely))

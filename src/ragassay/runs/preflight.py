@@ -16,11 +16,14 @@ from ragassay.core import Ask, Judgment, Keep, KnownModel, Ledger, ProviderError
 from ragassay.dispatch import CallPolicy, Dispatcher, LocalBudget, output_limit_of
 from ragassay.judges.llm import known_example
 from ragassay.judges.llm.known_example import Outcome
+from ragassay.runs.logged_model import LoggedModel
 
 if TYPE_CHECKING:
     from ragassay.core import Reply
+    from ragassay.models import Model
     from ragassay.models.chat_model import ChatModel
     from ragassay.runs.options import Options
+    from ragassay.runs.reply_log import ReplyLog
     from ragassay.store import Store
 
 LEAST_CALLS = 10
@@ -35,12 +38,21 @@ Tell = Callable[[str], None]
 
 
 class Preflight:
-    """Learns the models of a run. tell: called with what the user should know."""
+    """Learns the models of a run. tell: called with what the user should know; log: the run's log
+    of calls, so that a kill loses none of what was spent.
+    """
 
-    def __init__(self, options: Options, store: Store, tell: Tell | None = None) -> None:
+    def __init__(
+        self,
+        options: Options,
+        store: Store,
+        tell: Tell | None = None,
+        log: ReplyLog | None = None,
+    ) -> None:
         self._options = options
         self._store = store
         self._tell = tell
+        self._log = log
 
     async def run(self, models: Sequence[ChatModel], calls: int, base: Ledger) -> Ledger:
         """Make the models ready for a run of about so many calls, and return the ledger with what
@@ -74,7 +86,11 @@ class Preflight:
             output_limit=output_limit_of(model),
         )
         result = await ask_known_example(
-            model, budget, temperature=options.temperature, timeout=options.call_timeout
+            model,
+            budget,
+            temperature=options.temperature,
+            timeout=options.call_timeout,
+            log=self._log,
         )
         if result is None:
             return budget.ledger()
@@ -101,14 +117,20 @@ class Preflight:
 
 
 async def ask_known_example(
-    model: ChatModel, budget: LocalBudget, *, temperature: float | None, timeout: float
+    model: ChatModel,
+    budget: LocalBudget,
+    *,
+    temperature: float | None,
+    timeout: float,
+    log: ReplyLog | None = None,
 ) -> Outcome | None:
     """How the model does on the known example, asked in simpler forms where no reply can be read;
     None where no reply came, for reasons that are not the model's. Raises as a dispatcher does.
     """
     result: Outcome | None = None
+    logged = model if log is None else LoggedModel(model, log, budget)
     for _ in range(_FORMS):
-        judgments = await _judgments(model, budget, temperature, timeout)
+        judgments = await _judgments(logged, budget, temperature, timeout)
         if all(j.status in (Status.FAILED, Status.OVER_BUDGET) for j in judgments):
             return _failure(judgments)
         result = known_example.outcome(judgments)
@@ -118,7 +140,7 @@ async def ask_known_example(
 
 
 async def _judgments(
-    model: ChatModel, budget: LocalBudget, temperature: float | None, timeout: float
+    model: Model, budget: LocalBudget, temperature: float | None, timeout: float
 ) -> list[Judgment]:
     from ragassay.judges import LLMJudge, RubricRegistry
 

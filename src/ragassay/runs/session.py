@@ -101,7 +101,7 @@ class Session:
         log = ReplyLog(self._store.beside(f"ragassay-{self._manifest.run_id}.replies"))
         log_may_go = False
         try:
-            base = await self._preflight(await self._recover(log))
+            base = await self._preflight(await self._recover(log), log)
             done = self._store.done(self._manifest.run_id)
             budget, driver = self._open_driver(base, done, log)
             self._ledger = budget.ledger
@@ -178,7 +178,7 @@ class Session:
 
     # -- the models
 
-    async def _preflight(self, base: Ledger) -> Ledger:
+    async def _preflight(self, base: Ledger, log: ReplyLog) -> Ledger:
         """Learn what the judge's models and their servers can do, before the rows cost money. The
         ledger with what that cost. Raises RagAssayError.
         """
@@ -187,7 +187,7 @@ class Session:
             return base
         from ragassay.runs.preflight import Preflight, known_model
 
-        preflight = Preflight(self._plan.options, self._store, self._tell)
+        preflight = Preflight(self._plan.options, self._store, self._tell, log)
         base = await preflight.run(models, self._expected_calls(), base)
         self._ledger = lambda: base
         known = tuple(known_model(model, self._store) for model in models)
