@@ -197,6 +197,27 @@ def test_only_the_text_of_a_message_counts_and_finishes_have_one_name(
     assert (reply.text, reply.finish) == (text, finish)
 
 
+@pytest.mark.parametrize(
+    ("content", "arguments", "text"),
+    [
+        ("Let me answer.", '{"rating": 1}', '{"rating": 1}'),
+        ('{"total": 42}', '{"rating": 1}', '{"rating": 1}'),  # the JSON of another
+        ('{"rating": 2}', "{}", '{"rating": 2}'),  # a tool that has nothing to do with it
+        ('{"rating": 2}', '{"rating": 1}', '{"rating": 2}'),
+        ('[{"x": 1}]', '{"city": "Paris"}', '[{"x": 1}]'),
+        ("", '{"rating": 1}', '{"rating": 1}'),
+    ],
+)
+def test_beside_a_tool_call_the_text_counts_that_has_the_fields_of_the_schema(
+    server: LLMServer, content: str, arguments: str, text: str
+) -> None:
+    message = {"content": content, "tool_calls": [{"function": {"arguments": arguments}}]}
+    body = orjson.dumps({"choices": [{"message": message, "finish_reason": "tool_calls"}]})
+    reply = canned(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+    assert isinstance(reply, ChatReply)
+    assert reply.text == text
+
+
 def test_an_answer_without_usage_has_no_cost_and_is_counted(server: LLMServer) -> None:
     server.faults = ["no_usage", None]
 

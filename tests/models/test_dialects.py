@@ -51,6 +51,12 @@ TEXT = {"type": "message", "content": [{"type": "output_text", "text": "Yes."}]}
         {"candidates": [{"content": {"parts": [{"text": "Yes."}]}, "finishReason": "STOP"}]},
         {"candidates": [{"content": {"parts": [{"text": "Yes."}]}, "finishReason": 1}]},
         {"output": {"message": {"content": [{"text": "Yes."}]}}, "stopReason": "end_turn"},
+        {
+            "output": {
+                "message": {"content": [{"citationsContent": {"content": [{"text": "Yes."}]}}]}
+            },
+            "stopReason": "end_turn",
+        },
         {"message": {"content": "Yes."}, "done": True, "done_reason": "stop"},
         {"message": {"content": [{"type": "text", "text": "Yes."}]}, "finish_reason": "COMPLETE"},
         responses(TEXT),

@@ -204,7 +204,7 @@ class ChatModel:
             sent = await self._attempt(call, known)
             if sent.reply.status < 300:
                 spend = Spend(calls=number, seconds=time.monotonic() - started)
-                reply = self._reply(sent.reply.body, sent.reply.headers, spend)
+                reply = self._reply(sent.reply.body, sent.reply.headers, spend, call.schema)
                 # What has crashed the server is known when it is happy without.
                 self._learn(known, call, accepted=True)
                 return reply
@@ -374,7 +374,13 @@ class ChatModel:
 
     # -- reply
 
-    def _reply(self, body: bytes, headers: Mapping[str, str], spend: Spend) -> ChatReply:
+    def _reply(
+        self,
+        body: bytes,
+        headers: Mapping[str, str],
+        spend: Spend,
+        schema: Mapping[str, object] | None = None,
+    ) -> ChatReply:
         data = parse_json(body.removeprefix(b"\xef\xbb\xbf"))
         if not isinstance(data, dict):
             data = from_stream(body) or data
@@ -396,7 +402,7 @@ class ChatModel:
                 self._known = replace(self._known, room=room)
         finish = REFUSAL if answer.refusal else answer.finish
         return ChatReply(
-            self._redact(_text_of(answer)),
+            self._redact(_text_of(answer, schema)),
             self._redact(finish)[:40],
             self._redact(answer.model)[:200],
             self._spend(answer, spend),
@@ -524,17 +530,26 @@ class ChatModel:
         return redact(text, self._key)
 
 
-def _text_of(answer: Answer) -> str:
+def _text_of(answer: Answer, schema: Mapping[str, object] | None) -> str:
     """The text that holds the verdicts: the answer; where the model called a tool with it, what it
     gave the tool; where a server keeps everything as thoughts, these, if they are complete.
     """
     if answer.refusal:
         return answer.refusal
-    if answer.text.strip() and ("{" in answer.text or not answer.tool):
-        return answer.text
-    if answer.tool:
-        return answer.tool
+    if answer.text.strip() and answer.tool:
+        # Beside a call some models talk, and some write the JSON of another.
+        return answer.text if _holds(answer.text, answer.tool, schema) else answer.tool
+    if answer.text.strip() or answer.tool:
+        return answer.text if answer.text.strip() else answer.tool
     return answer.thinking if answer.finish not in (CUT, FILTER) else ""
+
+
+def _holds(text: str, tool: str, schema: Mapping[str, object] | None) -> bool:
+    """Whether it is the text that has the fields of the schema, and not the tool."""
+    fields = (schema or {}).get("required")
+    names = [f'"{name}"' for name in fields] if isinstance(fields, (list, tuple)) else []
+    in_text = any(name in text for name in names)
+    return in_text or ("{" in text and not any(name in tool for name in names))
 
 
 def _plain(value: object) -> object:

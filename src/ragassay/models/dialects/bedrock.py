@@ -9,7 +9,7 @@ from urllib.parse import quote
 import orjson
 from yarl import URL
 
-from ragassay.models.answer import Answer, finish_of, mapping
+from ragassay.models.answer import Answer, finish_of, mapping, texts_of
 from ragassay.models.dialects.base import Prepared
 from ragassay.models.dialects.openai_chat import as_json
 from ragassay.models.usage import bedrock_usage
@@ -76,6 +76,8 @@ def read(data: Mapping[str, Any]) -> Answer | None:
             continue
         if isinstance(part.get("text"), str):
             texts.append(part["text"])
+        elif "citationsContent" in part:  # a text with its sources
+            texts.append(texts_of(mapping(part["citationsContent"]).get("content"), "text"))
         elif "reasoningContent" in part:
             thought = mapping(mapping(part["reasoningContent"]).get("reasoningText")).get("text")
             thoughts.append(thought if isinstance(thought, str) else "")
