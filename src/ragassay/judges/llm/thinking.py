@@ -37,7 +37,9 @@ _BEFORE_AN_ANSWER = re.compile(r"\s*+(?:```\w*+\s*+)?")
 
 
 def _has_rare_marks(text: str) -> bool:
-    return "THINK]" in text or "◁" in text or _ANALYSIS.match(text) is not None
+    if "THINK]" in text or "◁" in text:
+        return True
+    return text[:1] != "{" and _ANALYSIS.match(text) is not None
 
 
 class _Marks:
