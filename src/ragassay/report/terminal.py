@@ -384,8 +384,6 @@ def _judge(page: Page, s: Summary) -> None:
     elif judge.sends_nothing:
         title += " (nothing leaves this machine)"
     page.title(title)
-    for words in say.sent_lines(judge):
-        page.line(words, indent=2)
     if judge.self_preference:
         page.line(judge.self_preference, "yellow", indent=2)
     for metric, words, measured in say.trust_lines(s):

@@ -19,7 +19,6 @@ from ragassay.core import (
     CauseShare,
     Diagnosis,
     Interval,
-    JudgeInfo,
     Manifest,
     MetricSummary,
     Part,
@@ -646,11 +645,6 @@ def _reasons(metric: MetricSummary) -> str:
     if len(reasons) == 1:
         return reasons[0][0]
     return "; ".join(f"{reason} ({n:,})" for reason, n in reasons[:REASONS_SHOWN])
-
-
-def sent_lines(judge: JudgeInfo) -> list[str]:
-    """Which hosts the texts of the rows were for, and which fields, a host each."""
-    return [f"Sent to {host}: {', '.join(fields)}" for host, fields in judge.sent.items()]
 
 
 def trust_lines(s: Summary) -> list[tuple[str, str, bool]]:

@@ -589,6 +589,9 @@ def report_notes(plan: Plan, tell: Callable[[str], None] | None) -> None:
     if tell is not None:
         for line in (*plan.scan.lines, *plan.scan.notes, *plan.notes):
             tell(line)
+        # A resume, whose rows are not scanned again, has said so before.
+        for host, names in plan.info.sent.items() if plan.scan.lines else ():
+            tell(f"sent to {host}: {', '.join(names)}")
 
 
 def _reference(metric: Metric) -> str:
