@@ -251,6 +251,7 @@ def test_the_forecast_sends_nothing_and_is_close(store) -> None:
         books = server.stats()
         assert found.calls == books["calls"]
         assert found.bound >= books["cost"]
+        assert found.input_tokens == pytest.approx(books["input_tokens"], rel=0.25)
         again = ragassay.forecast(
             rows(20), judge="openai:mock", base_url=server.url, store=store, price="1,2"
         )

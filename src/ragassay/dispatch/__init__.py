@@ -3,7 +3,7 @@
 from ragassay.dispatch.account import Account, add_ledgers, exact
 from ragassay.dispatch.batched import ROWS_AT_ONCE, BatchedDispatcher
 from ragassay.dispatch.budget import Budget, LocalBudget
-from ragassay.dispatch.call_costs import CallCosts, Rate
+from ragassay.dispatch.call_costs import TOKENS_PER_BYTE, CallCosts, Rate
 from ragassay.dispatch.dispatcher import CallPolicy, Dispatcher, Stopped, Traffic
 from ragassay.dispatch.worst_case import (
     CallSize,
@@ -19,6 +19,7 @@ from ragassay.dispatch.worst_case import (
 
 __all__ = [
     "ROWS_AT_ONCE",
+    "TOKENS_PER_BYTE",
     "Account",
     "BatchedDispatcher",
     "Budget",

@@ -25,18 +25,18 @@ from ragassay.core import (
     Score,
     Status,
 )
-from ragassay.dispatch import OutputLimit, output_limit_of, worst_case_tokens
+from ragassay.dispatch import (
+    TOKENS_PER_BYTE,
+    OutputLimit,
+    output_limit_of,
+    worst_case_tokens,
+)
 from ragassay.judges import Judge
 from ragassay.metrics import Metric, MetricFlow, is_users_own
 from ragassay.models import Model
 from ragassay.runs.journal import JournalStore
 from ragassay.runs.metric_steps import next_step
 from ragassay.runs.user_code import UserCode, UserCodeTimeout
-
-CHARS_PER_TOKEN = 4.2
-"""English prose under the byte-pair vocabularies in use; other languages need more tokens, which
-the bound covers.
-"""
 
 OUTPUT_TOKENS_PER_ITEM = 70
 """A verdict with two sentences of reasons and a quote."""
@@ -146,10 +146,9 @@ class _Count:
 
     def _add_call(self, call: ChatCall, items: int) -> None:
         self.calls += 1
-        characters = sum(len(message.content) for message in call.messages)
-        self.input_tokens += round(characters / CHARS_PER_TOKEN)
-        self.output_tokens += OUTPUT_TOKENS_PER_CALL + OUTPUT_TOKENS_PER_ITEM * items
         most_input, most_output = worst_case_tokens(call, self._output_limit)
+        self.input_tokens += round(most_input * TOKENS_PER_BYTE)
+        self.output_tokens += OUTPUT_TOKENS_PER_CALL + OUTPUT_TOKENS_PER_ITEM * items
         self.most_input += 2 * most_input  # everything asked again once
         self.most_output += 2 * most_output
 
