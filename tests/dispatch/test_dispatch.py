@@ -20,6 +20,7 @@ from ragassay.core import (
 )
 from ragassay.dispatch import CallPolicy, LocalBudget
 from ragassay.dispatch.dispatcher import MOST_REJECTIONS, Dispatcher, Stopped
+from ragassay.models import NOT_SENT
 
 CALL = ChatCall((Message("user", "x"),), max_tokens=10)
 FAST = CallPolicy(timeout=0.2, attempts=3, patience=5, backoff=0.001)
@@ -291,3 +292,18 @@ def test_that_a_provider_which_is_down_is_still_down_narrows_no_window() -> None
     assert {type(end) for end in ends} == {ProviderError, Stopped}
     assert len(model.times) > 50, "it was looked at all the while"
     assert limit >= 8 * 0.7
+
+
+@pytest.mark.parametrize(("words", "uncertain"), [((), 1), ((NOT_SENT,), 0)])
+def test_a_call_that_was_not_sent_when_its_time_was_over_costs_nothing(words, uncertain) -> None:
+    class Slow(Script):
+        async def call(self, call):
+            try:
+                return await super().call(call)
+            except asyncio.CancelledError:
+                raise asyncio.CancelledError(*words) from None
+
+    once = replace(FAST, timeout=0.05, attempts=1)
+    (reply,), _, budget, _ = run(Slow(30.0), policy=once)
+    assert reply.kind == "timeout"
+    assert budget.ledger().uncertain_calls == uncertain

@@ -284,12 +284,14 @@ class Dispatcher:
         try:
             async with asyncio.timeout(self._policy.timeout):
                 reply = await self._model.call(call)
-        except TimeoutError:
+        except TimeoutError as late:
+            # Of the cancellation that the time-out came from.
+            arguments = () if late.__cause__ is None else late.__cause__.args
             error = CallError(
                 "timeout",
                 f"no answer within {self._policy.timeout:g} s",
                 retryable=True,
-                maybe_billed=True,
+                maybe_billed=arguments != (NOT_SENT,),
             )
         except CallError as caught:
             error = caught

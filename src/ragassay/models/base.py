@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Protocol
 
 from ragassay.core import Call, ChatCall, Reply
 
 NOT_SENT = "the call had not left"
 """What a CancelledError says where the cancelled call costs nothing."""
+
+ABOUT_TO_SEND: ContextVar[Callable[[], None] | None] = ContextVar("about_to_send", default=None)
+"""Called by a model that `announces_sending` when it has a connection and is about to write a
+request to it: a call of which it was not called cannot be billed. It may raise; then nothing must
+be written.
+"""
 
 
 class Model(Protocol):

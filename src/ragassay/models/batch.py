@@ -169,6 +169,8 @@ class BatchModel(BatchApi):
     A call may wait a day: it is not the runner's to time it out. Arguments as for `ChatModel`.
     """
 
+    announces_sending = False
+
     def __init__(self, name: str, **rest: Any) -> None:
         super().__init__(name, **rest)
         self._linger = LINGER

@@ -84,6 +84,9 @@ class ChatModel:
     go of that loop's connections.
     """
 
+    announces_sending = True
+    """Whether `ABOUT_TO_SEND` is called before a request is written."""
+
     def __init__(
         self,
         name: str,

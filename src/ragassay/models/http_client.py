@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+from aiohttp.connector import Connection
 from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
 from ragassay.core import CallError
+from ragassay.models.base import ABOUT_TO_SEND
 from ragassay.models.base_url import host_of
 from ragassay.models.server_reply import MAX_BODY, MAX_ERROR, read_body
 
@@ -33,6 +35,21 @@ class HttpReply(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+class _AnnouncingConnector(aiohttp.TCPConnector):
+    """Connections that announce each request between having one and writing to it."""
+
+    async def connect(self, *args: Any, **kwargs: Any) -> Connection:
+        connection = await super().connect(*args, **kwargs)
+        announce = ABOUT_TO_SEND.get()
+        if announce is not None:
+            try:
+                announce()
+            except BaseException:
+                connection.close()
+                raise
+        return connection
 
 
 class HttpClient:
@@ -80,7 +97,7 @@ class HttpClient:
                 if not other.is_closed()
             }
             session = self._sessions[loop] = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
+                connector=_AnnouncingConnector(
                     limit=self._concurrency,
                     keepalive_timeout=30,
                     ttl_dns_cache=300,

@@ -55,6 +55,12 @@ class JoinedModel:
         return tuple(self._named)
 
     @property
+    def announces_sending(self) -> bool:
+        """Whether all named models that send anything call `ABOUT_TO_SEND`."""
+        senders = [model for model in self._named if not isinstance(model, ThreadedModel)]
+        return all(getattr(model, "announces_sending", False) for model in senders)
+
+    @property
     def replies_without_usage(self) -> int:
         """How many replies of the named models told no tokens."""
         return sum(int(getattr(model, "replies_without_usage", 0)) for model in self._named)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
 from ragassay.core import Call, CallError, ChatCall, ChatReply, Reply
 from ragassay.dispatch import LocalBudget, schema_text
-from ragassay.models import NOT_SENT, Model
+from ragassay.models import ABOUT_TO_SEND, NOT_SENT, Model
 from ragassay.runs.reply_log import ReplyLog
 
 
@@ -58,27 +59,66 @@ class LoggedModel:
             # The ledger has its receipt; whoever asked settles it again.
             self._budget.withdraw(logged.reply.spend, logged.most)
             return logged.reply
-        size = self._budget.size_of(call)
-        ticket = self._log.sent(self._budget.worst_case_of(size), size)
+        entry = _LogEntry(self._log, self._budget, call)
+        if not getattr(self._model, "announces_sending", False):
+            entry.write()
+        announced = ABOUT_TO_SEND.set(entry.write)
         try:
             reply = await self._model.call(call)
         except CallError as error:
-            self._log.failed(ticket, error.maybe_billed)
+            entry.failed(error.maybe_billed)
             raise
-        except BaseException as error:
+        except asyncio.CancelledError as error:
             # Out of time or cancelled: where it had left, it may be billed all the same.
-            self._log.failed(ticket, error.args != (NOT_SENT,))
+            if not entry.ticket:
+                raise asyncio.CancelledError(NOT_SENT) from None
+            entry.failed(error.args != (NOT_SENT,))
             raise
+        except BaseException:
+            entry.failed(True)
+            raise
+        finally:
+            ABOUT_TO_SEND.reset(announced)
         if isinstance(reply, ChatReply):
-            most = None
-            if reply.spend.cost is None:
-                most = self._budget.most_of_reply(call, reply.text)
-            self._log.arrived(ticket, key, reply, most)
+            entry.arrived(key, reply)
         return reply
 
     async def close(self) -> None:
         """Close the model."""
         await self._model.close()
+
+
+class _LogEntry:
+    """What the log says of one call. ticket: 0 until the call is about to be sent."""
+
+    __slots__ = ("_budget", "_call", "_log", "ticket")
+
+    def __init__(self, log: ReplyLog, budget: LocalBudget, call: ChatCall) -> None:
+        self._log = log
+        self._budget = budget
+        self._call = call
+        self.ticket = 0
+
+    def write(self) -> None:
+        """The call is about to be sent; called again where it takes several requests. Raises
+        EnvironmentFailure where that cannot be written.
+        """
+        if not self.ticket:
+            size = self._budget.size_of(self._call)
+            self.ticket = self._log.sent(self._budget.worst_case_of(size), size)
+
+    def failed(self, maybe_billed: bool) -> None:
+        """The call ended without a reply."""
+        if self.ticket:
+            self._log.failed(self.ticket, maybe_billed)
+
+    def arrived(self, key: str, reply: ChatReply) -> None:
+        """The reply is there."""
+        self.write()
+        most = None
+        if reply.spend.cost is None:
+            most = self._budget.most_of_reply(self._call, reply.text)
+        self._log.arrived(self.ticket, key, reply, most)
 
 
 def key_of(call: ChatCall) -> str:
