@@ -39,6 +39,7 @@ test-local: build/local/.ready
 # The heavier doses of the fault and fuzzing suites (hours), recorded in benchmarks/results.
 soak: setup test-local
 	$(PY) benchmarks/hardening/run.py --dose nightly
+	$(PY) benchmarks/providers/soak.py
 
 check: setup
 	.venv/bin/ruff format --check .
