@@ -218,6 +218,15 @@ def test_beside_a_tool_call_the_text_counts_that_has_the_fields_of_the_schema(
     assert reply.text == text
 
 
+def test_what_a_gateway_charges_by_its_header_is_the_cost() -> None:
+    usage = {"prompt_tokens": 1, "completion_tokens": 1}
+    body = orjson.dumps({"choices": [{"message": {"content": "x"}}], "usage": usage})
+    head = b"HTTP/1.1 200 OK\r\nx-litellm-response-cost: 0.25\r\nContent-Length: %d\r\n\r\n"
+    reply = canned(head % len(body) + body)
+    assert isinstance(reply, ChatReply)
+    assert reply.spend.cost == 0.25
+
+
 def test_an_answer_without_usage_has_no_cost_and_is_counted(server: LLMServer) -> None:
     server.faults = ["no_usage", None]
 

@@ -12,6 +12,7 @@ from ragassay.models.usage import (
     anthropic_usage,
     bedrock_usage,
     cohere_usage,
+    cost_in_headers,
     gemini_usage,
     ollama_usage,
     openai_usage,
@@ -196,3 +197,11 @@ def test_what_is_no_count_is_told_as_none(
     read: Callable[[object], Usage | None], counts: dict[str, Any]
 ) -> None:
     assert read(counts) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "dollars"), [("0.00042", 0.00042), ("1e-5", 1e-5), ("None", None), ("-1", None)]
+)
+def test_a_gateway_may_name_the_cost_in_a_header(value: str, dollars: float | None) -> None:
+    assert cost_in_headers({"x-litellm-response-cost": value}) == dollars
+    assert cost_in_headers({}) is None

@@ -54,6 +54,7 @@ from ragassay.models.server_reply import parse_json
 from ragassay.models.settings import ModelSettings
 from ragassay.models.streams import from_stream
 from ragassay.models.thinking import room_after
+from ragassay.models.usage import cost_in_headers
 
 MOST_REQUESTS = 14
 """Requests that one call may take while it learns what a server refuses."""
@@ -408,7 +409,7 @@ class ChatModel:
             self._redact(_text_of(answer, schema)),
             self._redact(finish)[:40],
             self._redact(answer.model)[:200],
-            self._spend(answer, spend),
+            self._spend(answer, spend, headers),
         )
 
     def _reply_without_answer(
@@ -430,13 +431,15 @@ class ChatModel:
         missing = "message" if isinstance(choices, list) and choices else "choices"
         raise self._bad_reply(f"the reply has no {missing}")
 
-    def _spend(self, answer: Answer, spend: Spend) -> Spend:
+    def _spend(self, answer: Answer, spend: Spend, headers: Mapping[str, str]) -> Spend:
         usage = answer.usage
         if usage is None:
             self.replies_without_usage += 1
             is_free = self._rate is not None and not any(self._rate)
             return replace(spend, cost=0.0) if is_free else spend
-        cost = usage.cost if self._rate is None else None
+        cost: float | None = None
+        if self._rate is None:
+            cost = cost_in_headers(headers) if usage.cost is None else usage.cost
         if cost is None:
             cost = self._price(usage.input, usage.output, usage.cached)
         return Spend(

@@ -184,7 +184,7 @@ def _is_message(chunk: Chunk) -> bool:
 def _message(chunks: Iterable[Chunk], is_done: bool) -> Mapping[str, Any]:
     reply: dict[str, Any] = {"role": "assistant", "stop_reason": None}
     usage: dict[str, Any] = {}
-    blocks: dict[object, dict[str, Any]] = {}
+    blocks: dict[str, dict[str, Any]] = {}
     for chunk in chunks:
         kind = chunk.get("type")
         if kind == "message_start":
@@ -193,9 +193,9 @@ def _message(chunks: Iterable[Chunk], is_done: bool) -> Mapping[str, Any]:
             usage |= mapping(start.get("usage"))
         elif kind == "content_block_start":
             block = mapping(chunk.get("content_block"))
-            blocks[chunk.get("index")] = {"type": block.get("type", "text"), "parts": []}
+            blocks[str(chunk.get("index"))] = {"type": block.get("type", "text"), "parts": []}
         elif kind == "content_block_delta":
-            block = blocks.setdefault(chunk.get("index"), {"type": "text", "parts": []})
+            block = blocks.setdefault(str(chunk.get("index")), {"type": "text", "parts": []})
             delta = mapping(chunk.get("delta"))
             for name in ("text", "thinking", "partial_json"):
                 block["parts"] += _texts(delta.get(name))

@@ -82,6 +82,14 @@ def told_cost(counts: Mapping[str, Any]) -> float | None:
     return told + (upstream or 0.0)
 
 
+def cost_in_headers(headers: Mapping[str, str]) -> float | None:
+    """US dollars that a gateway names beside the reply: LiteLLM's."""
+    try:
+        return dollars(float(headers["x-litellm-response-cost"]))
+    except (KeyError, ValueError):
+        return None
+
+
 def anthropic_usage(usage: object) -> Usage | None:
     """Of Anthropic's messages: its input leaves out what was read from a cache or written to it.
     A reply that took several passes (one that shortened the prompt, one by another model) is billed
