@@ -21,7 +21,9 @@ METRICS = (
     "groundedness, faithfulness, context_relevance, chunk_relevance, answer_relevance, abstention,"
     " context_precision, app_cost"
 )
-_TIMES = frozenset({"latency", "seconds", "created", "duration", "run_id", "concurrency"})
+_TIMES = frozenset(
+    {"latency", "seconds", "created", "checked", "duration", "run_id", "concurrency"}
+)
 
 
 def rows(count: int) -> list[dict[str, Any]]:
