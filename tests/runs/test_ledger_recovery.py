@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,13 @@ def test_answers_that_came_after_the_ledger_was_written_are_not_in_flight_any_mo
 def test_without_a_cap_as_many_may_be_in_flight_again(killed) -> None:
     spent = killed(SAVED, calls=13)
     assert (spent.confirmed.calls, spent.cut_off_calls) == (13, 8)
+
+
+def test_what_was_spent_before_the_rows_is_not_among_the_judgments_and_counts(killed) -> None:
+    known_example = Spend(1, 100, 10, cost=0.01)
+    spent = killed(replace(SAVED, preflight=known_example), calls=13)
+    assert (spent.confirmed.calls, spent.confirmed.cost) == (14, 0.14)
+    assert spent.preflight == known_example
 
 
 def test_before_the_first_answer_nothing_but_the_worst_case_is_known(killed) -> None:

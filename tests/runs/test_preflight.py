@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +17,7 @@ import ragassay
 from ragassay.core import KnownModel, ProviderError, RunState
 from ragassay.models.capabilities import Capabilities
 from ragassay.store import Store
-from ragassay.testing import Body, LLMServer, answer_by_words
+from ragassay.testing import Body, LLMServer, ServerProcess, answer_by_words
 
 ROWS = [
     {
@@ -148,6 +153,48 @@ def test_what_the_known_example_cost_is_in_the_runs_bill(tmp_path: Path) -> None
         confirmed = run.ledger.confirmed
         assert confirmed.calls == server.calls + server.preflights == len(ROWS) + 1
         assert confirmed.cost == pytest.approx(server.cost)
+
+
+def test_a_run_killed_or_stopped_at_the_known_example_knows_what_may_be_billed(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    with ServerProcess(latency=30.0, known_example=False) as server:
+        command = [
+            *(sys.executable, "-m", "ragassay", "evaluate", str(data), "--metrics", "groundedness"),
+            *("--judge", "openai:mock", "--base-url", server.url, "--price", "1,2", "--store"),
+        ]
+        killed = at_the_first_call([*command, str(tmp_path / "killed.db")], server)
+        killed.kill()
+        killed.communicate(timeout=30)
+        stopped = at_the_first_call([*command, str(tmp_path / "stopped.db")], server)
+        stopped.send_signal(signal.SIGINT)
+        assert "To go on: ragassay resume" in stopped.communicate(timeout=30)[1]
+        assert stopped.returncode == 130
+        server.script(latency=0.0, known_example=True)
+        for name in ("killed.db", "stopped.db"):
+            with ragassay.resume(store=tmp_path / name) as run:
+                assert run.state is RunState.FINISHED
+                assert run.ledger.uncertain_calls == 1
+                assert run.ledger.uncertain_cost > 0
+                assert run.ledger.confirmed.calls == len(ROWS) + 1
+    assert not list(tmp_path.glob("*.replies.*"))
+
+
+def at_the_first_call(command: list[str], server: ServerProcess) -> subprocess.Popen[str]:
+    """The command, run as far as to its next request."""
+    before = server.stats()["calls"]
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    while server.stats()["calls"] == before:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    return process
 
 
 @pytest.mark.parametrize(

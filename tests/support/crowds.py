@@ -93,7 +93,9 @@ def eight_runs(folder: Path, *, rows: int, runs: int = 8) -> dict[str, Any]:
                 lost += rows - held.run(run_id).done
                 wrong += canonical(held, run_id) != expected
                 ledger_calls += held.run(run_id).ledger.confirmed.calls
-        sums = f"{books['calls']} calls, {books['preflights']} before them, {ledger_calls} in ledgers"
+        sums = (
+            f"{books['calls']} calls, {books['preflights']} before them, {ledger_calls} in ledgers"
+        )
         assert books["calls"] == runs * calls, sums
         assert books["calls"] + books["preflights"] == ledger_calls, sums
     return {"runs": runs, "rows": rows, "lost": lost, "wrong": wrong}

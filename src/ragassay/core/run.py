@@ -174,7 +174,8 @@ class Ledger:
     ones, those that were in flight when the process was killed or the run stopped. Their
     cut_off_cost, a part of uncertain_cost, is an estimate from what such calls took, which is
     seldom exceeded. cached_judgments: read from the store instead of being asked again; saved_cost:
-    what they cost when they were bought, as far as that is known.
+    what they cost when they were bought, as far as that is known. preflight: of confirmed, what was
+    spent before the rows, of which no judgment is stored.
     """
 
     confirmed: Spend = field(default_factory=Spend)
@@ -186,6 +187,7 @@ class Ledger:
     saved_cost: float = 0.0
     cut_off_calls: int = 0
     cut_off_cost: float = 0.0
+    preflight: Spend = field(default_factory=Spend)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Calls to models: one call made to succeed, within its deadline, its rate and its budget."""
 
-from ragassay.dispatch.account import Account, add_ledgers, exact
+from ragassay.dispatch.account import Account, add_ledgers, exact, spent_since
 from ragassay.dispatch.batched import ROWS_AT_ONCE, BatchedDispatcher
 from ragassay.dispatch.budget import Budget, LocalBudget
 from ragassay.dispatch.call_costs import TOKENS_PER_BYTE, CallCosts, Rate
@@ -39,6 +39,7 @@ __all__ = [
     "output_limit_of",
     "schema_text",
     "size_of",
+    "spent_since",
     "worst_case",
     "worst_case_tokens",
 ]

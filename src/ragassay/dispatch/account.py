@@ -35,6 +35,7 @@ class Account:
         self._cut_off_calls = base.cut_off_calls
         self.cached = base.cached_judgments
         self.retries = base.retries
+        self._preflight = base.preflight
 
     def add_answer(self, spend: Spend, most: Decimal | None) -> None:
         """An answer arrived. most: what one without a bill has cost at most (None: the price is not
@@ -87,6 +88,7 @@ class Account:
         self._cut_off += exact(ledger.cut_off_cost)
         self.cached += ledger.cached_judgments
         self.retries += ledger.retries
+        self._preflight += ledger.preflight
 
     def ledger(
         self,
@@ -110,6 +112,7 @@ class Account:
             float(self.saved),
             self._cut_off_calls + (open_calls if cut_off else 0),
             float(self._cut_off + (open_cost if cut_off else 0)),
+            self._preflight,
         )
 
 
@@ -119,6 +122,14 @@ def add_ledgers(*ledgers: Ledger) -> Ledger:
     for ledger in ledgers:
         account.add(ledger)
     return account.ledger()
+
+
+def spent_since(before: Ledger, after: Ledger) -> Spend:
+    """What arrived between two states of one account, exact as decimals."""
+    spend = after.confirmed + _negative(before.confirmed)
+    if after.confirmed.cost is None or not spend.calls:
+        return replace(spend, cost=None)
+    return replace(spend, cost=float(exact(after.confirmed.cost) - exact(before.confirmed.cost)))
 
 
 def _cost_is_known(spend: Spend) -> bool:

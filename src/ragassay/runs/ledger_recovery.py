@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragassay.core import CallError, Ledger, ProviderError, RunState
+from ragassay.dispatch import add_ledgers
 from ragassay.runs.commands import resume_command
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def spent_before(before: StoredRun, store: Store, logged: Ledger | None) -> Ledg
         )
     # No log outlived the kill (the machine went down, or was another one): the ledger counts calls
     # in flight as uncertain, and the judgments say which of them arrived.
-    spent = store.spend(before.run_id)
+    judged = add_ledgers(Ledger(confirmed=store.spend(before.run_id)), Ledger(saved.preflight))
+    spent = judged.confirmed
     late = max(0, spent.calls - saved.confirmed.calls)
     if late:
         saved = replace(saved, confirmed=spent)

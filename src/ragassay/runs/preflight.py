@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from ragassay.core import Ask, Judgment, Keep, KnownModel, Ledger, ProviderError, Status, digest
-from ragassay.dispatch import CallPolicy, Dispatcher, LocalBudget, output_limit_of
+from ragassay.dispatch import CallPolicy, Dispatcher, LocalBudget, output_limit_of, spent_since
 from ragassay.judges.llm import known_example
 from ragassay.judges.llm.known_example import Outcome
 from ragassay.runs.logged_model import LoggedModel
@@ -38,23 +38,32 @@ Tell = Callable[[str], None]
 
 
 class Preflight:
-    """Learns the models of a run. tell: called with what the user should know; log: the run's log
-    of calls, so that a kill loses none of what was spent.
+    """Learns the models of a run. base: what the run has spent before; tell: called with what the
+    user should know; log: the run's log of calls, so that a kill loses none of what was spent.
     """
 
     def __init__(
         self,
         options: Options,
         store: Store,
+        base: Ledger,
         tell: Tell | None = None,
         log: ReplyLog | None = None,
     ) -> None:
         self._options = options
         self._store = store
+        self._base = base
         self._tell = tell
         self._log = log
+        self._spent: Callable[[], Ledger] = lambda: base
 
-    async def run(self, models: Sequence[ChatModel], calls: int, base: Ledger) -> Ledger:
+    def ledger(self) -> Ledger:
+        """What the run has spent by now."""
+        spent = self._spent()
+        new = spent_since(self._base, spent)
+        return replace(spent, preflight=self._base.preflight + new)
+
+    async def run(self, models: Sequence[ChatModel], calls: int) -> Ledger:
         """Make the models ready for a run of about so many calls, and return the ledger with what
         that cost.
 
@@ -67,24 +76,19 @@ class Preflight:
                 model.remember(stored.capabilities)
                 self._check(model, stored)
             elif calls >= LEAST_CALLS:
-                base = await self._ask(model, base)
-        return base
+                await self._ask(model)
+        return self.ledger()
 
-    def save(self, models: Sequence[ChatModel]) -> None:
-        """Keep what a run has learnt of its models."""
-        for model in models:
-            if model.has_answered:
-                self._store.put_known_model(known_model(model, self._store))
-
-    async def _ask(self, model: ChatModel, base: Ledger) -> Ledger:
+    async def _ask(self, model: ChatModel) -> None:
         options = self._options
         budget = LocalBudget(
             model.price,
             max_calls=options.max_calls,
             max_cost=options.max_cost,
-            base=base,
+            base=self._spent(),
             output_limit=output_limit_of(model),
         )
+        self._spent = budget.ledger
         result = await ask_known_example(
             model,
             budget,
@@ -93,14 +97,13 @@ class Preflight:
             log=self._log,
         )
         if result is None:
-            return budget.ledger()
+            return
         known = known_after(model, result)
         self._store.put_known_model(known)
         if self._tell is not None:
             for line in lines(known):
                 self._tell(line)
         self._check(model, known)
-        return budget.ledger()
 
     def _check(self, model: ChatModel, known: KnownModel) -> None:
         if known.problem and not self._options.force:
@@ -180,6 +183,13 @@ def _nothing() -> None:
 
 
 # -- what is kept
+
+
+def save_models(store: Store, models: Sequence[ChatModel]) -> None:
+    """Keep what a run has learnt of its models."""
+    for model in models:
+        if model.has_answered:
+            store.put_known_model(known_model(model, store))
 
 
 def key_of(model: ChatModel) -> str:

@@ -283,6 +283,10 @@ class ReplyLog:
         """
         return not self._has_replies
 
+    def replies_are_used(self) -> None:
+        """What was made of all replies so far is stored: a resume would take none of them."""
+        self._has_replies = False
+
     def close(self, *, finished: bool) -> None:
         """Close the file, and remove all files of a run that has finished."""
         if self._segment is not None:
@@ -399,7 +403,8 @@ def _record(key: str, logged: LoggedReply) -> dict[str, Any]:
 
 def ledger_from_json(plain: dict[str, Any]) -> Ledger:
     """The ledger that was written as `asdict` gives it."""
-    return Ledger(**{**plain, "confirmed": Spend(**plain["confirmed"])})
+    spends = {name: Spend(**plain.get(name, {})) for name in ("confirmed", "preflight")}
+    return Ledger(**{**plain, **spends})
 
 
 def _plain(amount: Decimal | None) -> str | None:

@@ -117,7 +117,8 @@ class Session:
             # Ctrl-C and cancellation as well: the store must not say that the run goes on.
             starved = memory_failure(error)
             state = RunState.INTERRUPTED if starved is None else RunState.FAILED
-            self._save_failure(state, type(error).__name__)
+            if self._save_failure(state, type(error).__name__):
+                log_may_go = log.holds_no_reply
             if starved is None:
                 self._tell_how_to_go_on(error)
                 raise
@@ -187,15 +188,20 @@ class Session:
             return base
         from ragassay.runs.preflight import Preflight, known_model
 
-        preflight = Preflight(self._plan.options, self._store, self._tell, log)
-        base = await preflight.run(models, self._expected_calls(), base)
-        self._ledger = lambda: base
+        preflight = Preflight(self._plan.options, self._store, base, self._tell, log)
+        self._ledger = preflight.ledger
+        nothing_before = log.holds_no_reply
+        ledger = await preflight.run(models, self._expected_calls())
+        if nothing_before:
+            log.replies_are_used()
+        if ledger != base:
+            self._state.save(RunState.RUNNING, "", self._ledger)
         known = tuple(known_model(model, self._store) for model in models)
         judge = replace(self._manifest.judge, models=known)
         if judge != self._manifest.judge:
             self._manifest = replace(self._manifest, judge=judge)
             self._store.put_manifest(self._manifest)
-        return base
+        return ledger
 
     def _expected_calls(self) -> int:
         """About as many calls as the rows may take: one a row and judged metric."""
@@ -205,9 +211,9 @@ class Session:
     def _save_models(self) -> None:
         models = chat_models(self._plan.model)
         if models:
-            from ragassay.runs.preflight import Preflight
+            from ragassay.runs.preflight import save_models
 
-            Preflight(self._plan.options, self._store).save(models)
+            save_models(self._store, models)
 
     # -- the rows
 
