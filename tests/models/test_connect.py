@@ -93,3 +93,29 @@ def test_a_local_model_needs_no_network_and_is_not_looked_for_before_it_is_used(
 def test_a_local_model_has_no_batches_and_needs_a_name() -> None:
     assert refused("local:models/m", batch=True).code == "E0104"
     assert "The model's name is missing." in refused("local:").what
+
+
+def test_a_missing_key_of_a_server_that_is_named_is_only_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    error = refused("openai:m", base_url="http://127.0.0.1:1/v1", api_key_env="NO_SUCH_KEY")
+    assert (error.code, error.where) == ("E0402", "NO_SUCH_KEY")
+    assert error.fix == "export NO_SUCH_KEY=..., or use --judge offline"
+    assert "--base-url" in refused("openai:m", api_key_env="NO_SUCH_KEY").fix
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://user:canary@host:99999/v1",
+        "user:canary@host/v1",
+        "http://host/v1#canary",
+        "host/v1?key=canary",
+    ],
+)
+def test_an_address_that_cannot_be_used_is_shown_without_its_secret(url: str) -> None:
+    error = refused("openai:m", base_url=url)
+    assert (error.code, error.where) == ("E0101", "--base-url")
+    assert "canary" not in str(error)
+    assert "host" in error.why

@@ -12,6 +12,7 @@ import pytest
 from aiohttp import web
 
 from ragassay.core import CallError, ChatCall, ChatReply, Message
+from ragassay.dispatch.run_errors import unreachable
 from ragassay.models import connect
 from ragassay.models.chat_model import ChatModel
 from ragassay.models.settings import ModelSettings
@@ -126,3 +127,44 @@ def test_a_proxy_that_is_not_there_is_a_network_failure_that_names_it() -> None:
         ask("http://judge.example/v1", proxy="http://127.0.0.1:9")
     assert caught.value.kind == "network"
     assert "the proxy 127.0.0.1:9 cannot be reached" in caught.value.message
+
+
+def test_a_server_that_is_not_there_is_named_without_the_librarys_own_words() -> None:
+    with pytest.raises(CallError) as caught:
+        ask("http://127.0.0.1:9/v1")
+    assert caught.value.message.startswith("127.0.0.1:9: ")
+    assert "Connect call failed" in caught.value.message
+    assert "ssl" not in caught.value.message
+
+
+def test_a_server_that_speaks_no_tls_is_told_apart() -> None:
+    with NativeServer(REPLY) as server, pytest.raises(CallError) as caught:
+        ask(server.url.replace("http://", "https://"))
+    error = caught.value
+    assert (error.kind, error.maybe_billed) == ("network", False)
+    assert "the server speaks plain HTTP" in error.message
+    assert "use http://" in error.message
+    assert "WRONG_VERSION" not in error.message
+
+
+def test_the_fix_of_a_proxy_that_is_not_there_names_the_proxy() -> None:
+    with pytest.raises(CallError) as caught:
+        ask("http://judge.example/v1", proxy="http://127.0.0.1:9")
+    error = unreachable("openai:m", caught.value)
+    assert "--proxy" in error.fix
+    assert "--base-url" not in error.fix
+    assert "(--proxy names it)" in error.why
+
+
+def test_a_proxys_password_that_it_echoes_is_not_shown() -> None:
+    # base64 of "us@er:can/ary", which the address has to write otherwise
+    encoded = "dXNAZXI6Y2FuL2FyeQ=="
+    echo = f"denied: Basic {encoded}, that is us@er:can/ary or us%40er:can%2Fary"
+    reply = web.json_response({"error": {"message": echo}}, status=400)
+    with NativeServer(reply) as proxy:
+        address = proxy.url.replace("http://", "http://us%40er:can%2Fary@")
+        with pytest.raises(CallError) as caught:
+            ask("http://judge.example/v1", proxy=address)
+    assert proxy.headers[0]["Proxy-Authorization"] == f"Basic {encoded}"
+    message = caught.value.message
+    assert "denied: Basic [key], that is [key] or [key]" in message

@@ -127,6 +127,10 @@ ControlsOptions = Annotated[dict[str, Any], RunOptions(("controls",))]
 def _parameter(declared: Option, on_resume: bool) -> Parameter:
     kind, default = _type_and_default(declared, on_resume)
     flag = typer.Option(*declared.flags, help=declared.help)
+    if declared.declaration.none_counts:
+        flag = typer.Option(
+            *declared.flags, help=declared.help, parser=_number_or_none, metavar="FLOAT|none"
+        )
     return Parameter(
         declared.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, flag]
     )
@@ -152,6 +156,13 @@ def _type_and_default(declared: Option, on_resume: bool) -> tuple[Any, Any]:
     if on_resume and declared.on_resume is not OnResume.AFRESH:
         return kind | None, None
     return kind, default
+
+
+def _number_or_none(text: str | float) -> float | None:
+    """A number; None for "none", by which nothing is sent."""
+    if isinstance(text, str) and text.strip().lower() == "none":
+        return None
+    return float(text)
 
 
 def _choice_type(declared: Option) -> Any:

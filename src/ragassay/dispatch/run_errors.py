@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ragassay.core import CallError, ProviderError
+from ragassay.models.proxy import PROXY
 
 _REJECTIONS = {
     "auth": (
@@ -60,14 +61,14 @@ def first_calls_rejected(uri: str, count: int, error: CallError) -> ProviderErro
 
 
 def unreachable(uri: str, error: CallError) -> ProviderError:
-    """No call has ever reached the server."""
-    return _from_call(
-        "E0405",
-        "The server cannot be reached.",
-        uri,
-        error,
-        "check that it runs and that --base-url is right (another address needs a new run)",
-    )
+    """No call has ever reached the server, or the proxy on the way to it."""
+    fix = "check that it runs and that --base-url is right (another address needs a new run)"
+    if error.message.startswith(PROXY):
+        fix = (
+            "check that the proxy runs; --proxy or HTTPS_PROXY / HTTP_PROXY names another, also of"
+            " a resume, and NO_PROXY the hosts that need none"
+        )
+    return _from_call("E0405", "The server cannot be reached.", uri, error, fix)
 
 
 def asked_to_wait_too_long(uri: str, pause: float, patience: float) -> ProviderError:

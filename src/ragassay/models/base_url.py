@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from yarl import URL
 
-from ragassay.core import SetupError, shorten
+from ragassay.core import SetupError
+from ragassay.models.secret_values import shown_address
 
 
 def checked_url(text: str) -> str:
@@ -25,14 +26,13 @@ def checked_url(text: str) -> str:
             return str(url)
         elif url.host:
             return str(url).rstrip("/")
-        shown = str(url.with_user(None).with_query(None)) if url.host else shorten(text)
     except ValueError:
-        shown = shorten(text)
+        pass
     raise SetupError(
         "E0101",
         f"The base URL cannot be used: {fault}.",
         where="--base-url",
-        why=shown,
+        why=shown_address(text),
         fix="give the address of the server's API, such as http://127.0.0.1:8000/v1",
     )
 

@@ -48,7 +48,7 @@ from ragassay.models.http_client import HttpClient, HttpReply, proxy_failure
 from ragassay.models.prices import Rate, price
 from ragassay.models.provider import Provider
 from ragassay.models.providers.openai import PROVIDER as OPENAI
-from ragassay.models.redaction import redact
+from ragassay.models.redaction import hidden, redact
 from ragassay.models.refusals import Refusal, simpler_format, without_refused
 from ragassay.models.server_reply import parse_json
 from ragassay.models.settings import ModelSettings
@@ -129,6 +129,7 @@ class ChatModel:
             ca=self.settings.ca,
             clean=self._clean,
         )
+        self._secrets = hidden((key or "", *self.settings.secrets(), *self._client.secrets))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.uri!r}, base_url={self.base_url!r})"
@@ -290,6 +291,8 @@ class ChatModel:
         for name, value in self.settings.extra_body.items():
             ours = body.get(name)
             merge = isinstance(ours, dict) and isinstance(value, Mapping)
+            # Half of one form and half of another would be none.
+            merge = merge and name != "response_format"
             body[name] = {**ours, **value} if merge else value  # type: ignore[dict-item]
         return orjson.dumps(body, default=_plain)
 
@@ -307,7 +310,9 @@ class ChatModel:
             headers["Authorization"] = f"Bearer {self._key}"
         elif self._key is not None and self.provider.auth != "aws":
             headers[self.provider.auth] = self._key
-        return headers | self.settings.header_values()
+        own = self.settings.header_values()
+        replaced = {name.lower() for name in own}
+        return {name: v for name, v in headers.items() if name.lower() not in replaced} | own
 
     def _signed(self, method: str, url: URL, data: bytes | None) -> Mapping[str, str] | None:
         """The headers by which a request is signed, where the provider wants that."""
@@ -532,8 +537,8 @@ class ChatModel:
         return shorten(self._redact(text), 500)
 
     def _redact(self, text: str) -> str:
-        """`text` without the key; see `redaction.redact`."""
-        return redact(text, self._key)
+        """`text` without key, password and what else is secret; see `redaction.redact`."""
+        return redact(text, self._secrets)
 
 
 def _text_of(answer: Answer, schema: Mapping[str, object] | None) -> str:

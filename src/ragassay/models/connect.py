@@ -102,7 +102,7 @@ def _open(
 
     provider = adapted(provider, base_url)
     url = checked_url(_address(provider, name, base_url))
-    provider, key = _key(provider, name, url, api_key_env)
+    provider, key = _key(provider, name, url, api_key_env, has_base_url=base_url is not None)
     details = {
         "base_url": url,
         "key": key,
@@ -131,7 +131,7 @@ def _address(provider: Provider, name: str, base_url: str | None) -> str:
 
 
 def _key(
-    provider: Provider, name: str, url: str, api_key_env: str | None
+    provider: Provider, name: str, url: str, api_key_env: str | None, *, has_base_url: bool
 ) -> tuple[Provider, str | None]:
     """The provider, which a token in place of a key changes, and the key from the environment.
 
@@ -148,14 +148,12 @@ def _key(
         provider, variable, key = replace(provider, auth="bearer"), provider.token_env, token
     is_own_service = provider.base_url is None or url == provider.base_url
     if not key and (api_key_env or (provider.key_needed and is_own_service)):
+        elsewhere = "" if has_base_url else "give --base-url for a server of your own, or "
         raise SetupError(
             "E0402",
             f"The judge {provider.scheme}:{name} needs an API key, and {variable} is not set.",
             where=variable,
-            fix=(
-                f"export {variable}=..., or give --base-url for a server of your own, or use"
-                " --judge offline"
-            ),
+            fix=f"export {variable}=..., or {elsewhere}use --judge offline",
         )
     if not key and provider.auth == "aws":
         from ragassay.models.aws import credentials

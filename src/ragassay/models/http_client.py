@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable, Mapping
-from ipaddress import ip_address
 from typing import Any, NamedTuple
-from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from aiohttp.connector import Connection
@@ -21,6 +19,7 @@ from yarl import URL
 from ragassay.core import CallError
 from ragassay.models.base import ABOUT_TO_SEND
 from ragassay.models.base_url import host_of
+from ragassay.models.proxy import PROXY, credentials, proxy_for
 from ragassay.models.server_reply import MAX_BODY, MAX_ERROR, read_body
 
 CONNECT_SECONDS = 10.0
@@ -75,7 +74,7 @@ class HttpClient:
         self.host = host_of(base)
         self._headers = dict(headers)
         self._concurrency, self._timeout = concurrency, timeout
-        self._proxy = _proxy_for(base, proxy)
+        self._proxy = proxy_for(base, proxy)
         self._ca = ca
         self._clean = clean
         self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
@@ -83,7 +82,12 @@ class HttpClient:
     @property
     def proxy_host(self) -> str:
         """The proxy's host, which sees the texts too where the server is spoken to in the clear."""
-        return "" if self._proxy is None else host_of(self._proxy)
+        return "" if self._proxy is None else host_of(self._proxy.url)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The user name and password that the proxy is given."""
+        return () if self._proxy is None else credentials(self._proxy.url)
 
     def session(self) -> aiohttp.ClientSession:
         """The session of the running loop."""
@@ -120,9 +124,8 @@ class HttpClient:
 
     def open(self, method: str, url: URL, **details: Any) -> Any:
         """A request whose answer is read by the caller, as a context manager."""
-        return self.session().request(
-            method, url, allow_redirects=False, proxy=self._proxy, **details
-        )
+        proxy = None if self._proxy is None else self._proxy.url
+        return self.session().request(method, url, allow_redirects=False, proxy=proxy, **details)
 
     async def send(
         self, method: str, url: URL, data: bytes | None, headers: Mapping[str, str] | None = None
@@ -150,12 +153,18 @@ class HttpClient:
         if isinstance(error, aiohttp.ClientHttpProxyError):
             return proxy_failure(self.proxy_host, error.status)
         if isinstance(error, aiohttp.ClientProxyConnectionError):
-            what = self._clean(f"the proxy {self.proxy_host} cannot be reached: {error.os_error}")
+            source = "" if self._proxy is None else self._proxy.source
+            reason = _reason(error.os_error)
+            what = self._clean(
+                f"{PROXY} {self.proxy_host} cannot be reached: {reason} ({source} names it)"
+            )
             return CallError("network", what, retryable=True)
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
             what = self._clean(f"{self.host}: {error.certificate_error}")
             return CallError("certificate", what, fatal=True)
         # Nothing was sent, so nothing can be billed.
+        if isinstance(error, aiohttp.ClientConnectorError):
+            what = self._clean(f"{self.host}: {_reason(error.os_error)}")
         if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)):
             return CallError("network", what, retryable=True)
         if isinstance(error, TimeoutError):
@@ -182,32 +191,21 @@ class HttpClient:
             await session.close()
 
 
+def _reason(error: OSError) -> str:
+    """Why no connection came about."""
+    inner = getattr(error, "os_error", error)  # the library wraps that of a connection to a proxy
+    if isinstance(inner, ssl.SSLError) and inner.reason in _NO_TLS:
+        return "the server speaks plain HTTP and no TLS: use http:// in its address"
+    return str(inner) or type(inner).__name__
+
+
+_NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL")
+
+
 def proxy_failure(proxy: str, status: int) -> CallError:
     """The failure of a request that a proxy did not let through."""
     if status == 407:
-        what = f"the proxy {proxy} asks for a password, or rejects the one it was given"
+        what = f"{PROXY} {proxy} asks for a password, or rejects the one it was given"
         return CallError("proxy", what, fatal=True, status=status)
-    what = f"the proxy {proxy} answered {status} and let nothing through"
+    what = f"{PROXY} {proxy} answered {status} and let nothing through"
     return CallError("network", what, retryable=status >= 500, status=status)
-
-
-def _proxy_for(base: URL, given: str | None) -> URL | None:
-    """The proxy on the way to a server: the user's own, else that of the environment."""
-    if given is not None:
-        return URL(given)
-    host = base.host or ""
-    # A proxy elsewhere cannot reach what listens on this machine only.
-    if _is_loopback(host) or proxy_bypass(host):
-        return None
-    proxies = getproxies()
-    address = proxies.get(base.scheme) or proxies.get("all")
-    if not address or not address.startswith(("http://", "https://")):
-        return None
-    return URL(address)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")

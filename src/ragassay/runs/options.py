@@ -16,7 +16,7 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from ragassay.core import Manifest, SetupError
+from ragassay.core import Manifest, SetupError, shorten
 
 if TYPE_CHECKING:
     from ragassay.models.settings import ModelSettings
@@ -38,7 +38,7 @@ class Declaration:
     help: one line, for the command line and the documentation.
     flags: how the command line calls it, where that is not "--" and its name; NOT_A_FLAG: only
     programs have it.
-    at_least: the lowest number it takes.
+    at_least: the lowest number it takes. at_most: the highest.
     choice_fix: what to do about a value that is none of the choices.
     convert: from the argument of `evaluate` to the value that is stored.
     none_counts: an argument of None is a value of its own, and does not stand for the default.
@@ -48,6 +48,7 @@ class Declaration:
     help: str
     flags: tuple[str, ...] = ()
     at_least: float | None = None
+    at_most: float | None = None
     choice_fix: str = ""
     on_resume: OnResume = OnResume.FIXED
     convert: Callable[[Any], Any] | None = None
@@ -78,6 +79,12 @@ def _json_text(value: str | Mapping[str, object]) -> str:
     return value if isinstance(value, str) else json.dumps(dict(value))
 
 
+def _storable_body(text: str) -> str:
+    from ragassay.models.extra_body import storable_body
+
+    return storable_body(text)
+
+
 def _header_lines(headers: Iterable[str] | Mapping[str, str]) -> tuple[str, ...]:
     if isinstance(headers, Mapping):
         return tuple(f"{name}: {value}" for name, value in headers.items())
@@ -85,13 +92,13 @@ def _header_lines(headers: Iterable[str] | Mapping[str, str]) -> tuple[str, ...]
 
 
 def _storable_headers(headers: Iterable[str]) -> tuple[str, ...]:
-    from ragassay.models.settings import storable
+    from ragassay.models.headers import storable
 
     return tuple(map(storable, headers))
 
 
 def _storable_proxy(proxy: str) -> str:
-    from ragassay.models.settings import without_password
+    from ragassay.models.proxy import without_password
 
     return without_password(proxy)
 
@@ -170,7 +177,7 @@ class Options:
     single_calls: bool = option(False, "One call per claim and chunk instead of batches.")
     temperature: float | None = option(
         0.0,
-        "Of the judge's model; None: the server's own default.",
+        "Of the judge's model; none (None in Python): nothing is sent, the server's own default.",
         at_least=0,
         none_counts=True,
     )
@@ -178,12 +185,17 @@ class Options:
         None,
         "Tokens of a reply, what the model thinks included [default: learnt].",
         at_least=1,
+        at_most=10_000_000,
     )
     reasoning_effort: str | None = option(
         None, "How much the judge's model thinks: none, minimal, low, medium, high, xhigh or max."
     )
     extra_body: str | None = option(
-        None, "JSON object of further fields of each request.", convert=_json_text
+        None,
+        "JSON object of further fields of each request.",
+        convert=_json_text,
+        on_resume=OnResume.ONCE,
+        stored=_storable_body,
     )
     headers: tuple[str, ...] = option(
         (),
@@ -432,6 +444,15 @@ class Option:
                 why=str(value),
                 fix=f"give {self.name} a value of {low:g} or more, or leave it out",
             )
+        high = self.declaration.at_most
+        if high is not None and value is not None and value > high:
+            raise SetupError(
+                "E0101",
+                f"{self.name} must be a number up to {high:,.0f}.",
+                where=where,
+                why=shorten(str(value), 40),
+                fix=f"give {self.name} a lower value, or leave it out",
+            )
         if self.choices and value not in self.choices:
             raise SetupError(
                 "E0101",
@@ -537,9 +558,12 @@ def restore(manifest: Manifest, changes: Mapping[str, Any]) -> Options:
         if declared.on_resume is OnResume.AFRESH
     }
     stored = Options.from_json({**manifest.options, **afresh})
-    options = replace(
-        stored, **{name: value for name, value in changes.items() if value is not None}
-    )
+    given = {
+        name: declared_options()[name].stored(value)
+        for name, value in changes.items()
+        if value is not None
+    }
+    options = replace(stored, **given)
     options.check()
     return options
 
