@@ -2,7 +2,7 @@
 the peers.
 
     python benchmarks/engine/run.py [--bench ../shared/bench] [--cache .cache/peers] [--rounds 5]
-    [--rows N] [--only A,B]
+    [--rows N] [--only A,B] [--before FOLDER]
 
 The triad (context relevance, groundedness, answer relevance) on rows with 4 contexts of about 95
 words and 4 claims, against one local server that answers every call after 50 or 200 ms, with 32 and
@@ -16,7 +16,9 @@ All clients take turns, each run in a fresh process; medians over the rounds. Bo
 latency calls a second. CPU: user + system of the client's process, all threads, from the rows to
 the scores; the rest of the process (imports, set-up; for ours also one row) is the column
 "start-up". Tokens: characters of prompts and schemas by 4. Of a part of the clients or conditions
-nothing is stored. Writes benchmarks/results/engine.json and engine.md.
+nothing is stored. Writes benchmarks/results/engine.json and engine.md; with --before, which sets
+another checkout of the project beside this one in place of the peers, engine_before.json and
+engine_before.md.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ ROOT = HERE.parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 GOAL_SHARE, GOAL_CPU_MS, GOAL_CALLS = 0.95, 0.9, 3
 OURS, BARE = "ragassay", "bare aiohttp, our requests"
+BEFORE = "ragassay before"
 LATENCIES_MS, IN_FLIGHT = [50, 200], [32, 128]
 LIMIT_S = 300
 QUIET = 0.25
@@ -73,6 +76,7 @@ class Client:
 
 CLIENTS = {
     OURS: Client("", "ours.py"),
+    BEFORE: Client("", "ours.py"),
     BARE: Client("", "bare.py"),
     "bare aiohttp, its own prompts": Client("raw", "raw_client.py", SERVER, 400, "aiohttp:3"),
     "openevals": Client(
@@ -196,13 +200,14 @@ def serving(python: Path, bench: Path, *options: str) -> Iterator[Server]:
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where things are: the common bench, the environments, the file of rows, the recorded requests
-    of ours.
+    of ours, the checkout beside ours.
     """
 
     bench: Path
     cache: Path
     rows: Path
     bodies: Path
+    before: Path
 
 
 def children_seconds() -> float:
@@ -242,11 +247,9 @@ def one(
             "LANG": "C.UTF-8",
             "TMPDIR": folder,
         }
-        environment |= (
-            {"PYTHONHASHSEED": "0", "PYTHONPATH": str(ROOT / "src")}
-            if not CLIENTS[name].environment
-            else {}
-        )
+        if not CLIENTS[name].environment:
+            checkout = place.before if name == BEFORE else ROOT
+            environment |= {"PYTHONHASHSEED": "0", "PYTHONPATH": str(checkout / "src")}
         command = [*command_of(name, place), "--rows", str(place.rows), "--n", str(rows)]
         command += [
             "--concurrency",
@@ -342,7 +345,8 @@ def measure(a: argparse.Namespace, names: list[str]) -> dict[str, Any]:
         f"{lat:g} ms, {c} in flight": {} for lat, c in conditions
     }
     with tempfile.TemporaryDirectory() as folder:
-        place = Place(bench, cache, Path(folder, "rows.json"), Path(folder, "bodies.jsonl"))
+        rows_file, bodies = Path(folder, "rows.json"), Path(folder, "bodies.jsonl")
+        place = Place(bench, cache, rows_file, bodies, Path(a.before).resolve())
         subprocess.run(
             [sys.executable, str(bench / "rows.py"), "--n", str(most), "--out", str(place.rows)],
             check=True,
@@ -368,6 +372,7 @@ def measure(a: argparse.Namespace, names: list[str]) -> dict[str, Any]:
         "command": (
             f"python benchmarks/engine/run.py --rounds {a.rounds}"
             + (f" --rows {a.rows}" if a.rows else "")
+            + (" --before FOLDER" if a.before else "")
         ),
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "rounds": a.rounds,
@@ -582,6 +587,7 @@ def main() -> None:
     parser.add_argument(
         "--only", default="", help="some clients: parts of their names, with commas"
     )
+    parser.add_argument("--before", default="", help="another checkout, in place of the peers")
     parser.add_argument(
         "--latency", type=_numbers, default=LATENCIES_MS, help="milliseconds, with commas"
     )
@@ -589,19 +595,24 @@ def main() -> None:
     a = parser.parse_args()
     if not Path(a.bench, "mock_llm.py").exists():
         sys.exit(f"no common bench in {a.bench}: name its folder with --bench")
-    wanted = [part.strip().lower() for part in a.only.split(",") if part.strip()]
-    names = [name for name in CLIENTS if not wanted or any(part in name.lower() for part in wanted)]
+    names = clients(a.only, a.before)
     result = measure(a, names)
     text = table(result)
     print(text)
-    if (names, a.latency, a.in_flight) == (
-        list(CLIENTS),
-        LATENCIES_MS,
-        IN_FLIGHT,
-    ):  # a part of the table is no result
+    whole = names == clients("", a.before)
+    if whole and (a.latency, a.in_flight) == (LATENCIES_MS, IN_FLIGHT):  # a part is no result
+        page = "engine_before" if a.before else "engine"
         RESULTS.mkdir(exist_ok=True)
-        (RESULTS / "engine.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-        (RESULTS / "engine.md").write_text(text, encoding="utf-8")
+        written = json.dumps(result, indent=1) + "\n"
+        (RESULTS / f"{page}.json").write_text(written, encoding="utf-8")
+        (RESULTS / f"{page}.md").write_text(text, encoding="utf-8")
+
+
+def clients(only: str, before: str) -> list[str]:
+    """The names of the clients: all but another checkout of ours, or it and ours."""
+    wanted = [part.strip().lower() for part in only.split(",") if part.strip()]
+    names = [OURS, BEFORE] if before else [name for name in CLIENTS if name != BEFORE]
+    return [name for name in names if not wanted or any(part in name.lower() for part in wanted)]
 
 
 def _numbers(text: str) -> list[int]:
