@@ -164,9 +164,16 @@ def test_once_a_model_has_answered_a_refused_row_that_is_echoed_stops_nothing(ec
     assert (error.kind, error.fatal) == ("bad_request", False)
 
 
+def test_a_404_among_answers_may_pass() -> None:
+    page = "<html><title>404 Not Found</title></html>"
+    first, later = classed(404, page), classed(404, page, has_answered=True)
+    assert (first.kind, first.fatal) == ("no_address", True)
+    assert (later.kind, later.fatal, later.retryable) == ("server", False, True)
+
+
 def test_a_firewall_that_refuses_one_row_does_not_stop_a_run_that_has_answers() -> None:
     page = "<html><title>403 Forbidden</title>Your request was blocked by a rule.</html>"
-    assert classed(403, page).kind == "auth"
+    assert (classed(403, page).kind, classed(403, page).fatal) == ("refused", True)
     error = classed(403, page, has_answered=True)
     assert (error.kind, error.fatal) == ("bad_request", False)
     # What is about the key, or says nothing at all, stops it still.

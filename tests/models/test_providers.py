@@ -118,6 +118,66 @@ def test_anthropic_is_given_the_rules_apart_and_marked_for_its_cache() -> None:
     assert reply.spend.cached_tokens == 60
 
 
+@pytest.mark.parametrize(("effort", "budget"), [("low", 2_048), ("high", 24_576)])
+def test_a_budget_of_thinking_is_the_efforts_and_stands_beside_the_answer(
+    effort: str, budget: int
+) -> None:
+    thought = {**REPLIES["anthropic"], "usage": {"input_tokens": 9, "output_tokens": budget}}
+    with NativeServer(thought) as server:
+        model = opened(
+            "anthropic:claude-haiku-4-5",
+            base_url=server.url,
+            settings=ModelSettings(reasoning_effort=effort),
+        )
+        for _ in range(3):
+            ask(model)
+    for body in server.bodies:  # what was thought does not make the next budget grow
+        assert body["thinking"] == {"type": "enabled", "budget_tokens": budget}
+        assert body["max_tokens"] == 500 + budget
+        assert "temperature" not in body
+
+
+def test_models_of_anthropic_that_take_an_effort_are_told_one() -> None:
+    settings = ModelSettings(reasoning_effort="medium")
+    with NativeServer(REPLIES["anthropic"]) as server:
+        ask(opened("anthropic:claude-opus-4-7", base_url=server.url, settings=settings))
+    (body,) = server.bodies
+    assert body["thinking"] == {"type": "adaptive"}
+    assert body["output_config"]["effort"] == "medium"
+    assert body["output_config"]["format"]["schema"] == SCHEMA
+
+
+@pytest.mark.parametrize(
+    ("model", "message", "kind"),
+    [
+        (
+            "claude-next",
+            '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive"'
+            ' and "output_config.effort" to control thinking behavior.',
+            "adaptive",
+        ),
+        (
+            "claude-opus-4-8-mini",
+            "thinking: Input tag 'adaptive' found using 'type' does not match any of the expected"
+            " tags: 'disabled', 'enabled'",
+            "enabled",
+        ),
+    ],
+)
+def test_how_a_model_is_told_to_think_is_learnt_from_its_refusal(
+    model: str, message: str, kind: str
+) -> None:
+    refusal = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+    with NativeServer(REPLIES["anthropic"], first=[(400, refusal)]) as server:
+        settings = ModelSettings(reasoning_effort="high")
+        judge = opened(f"anthropic:{model}", base_url=server.url, settings=settings)
+        ask(judge)
+        ask(judge)
+    kinds = [body["thinking"]["type"] for body in server.bodies]
+    assert kinds[1:] == [kind, kind]
+    assert kinds[0] != kind
+
+
 def test_gemini_falls_back_to_its_own_schema_whose_enumerations_hold_texts_only() -> None:
     refusal = {
         "error": {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -505,6 +506,37 @@ def test_an_effort_is_left_out_where_one_was_sent_and_only_there() -> None:
     assert len(server.bodies) == 2
     refused = Refusal(CALL, Capabilities(), 1000, ("schema", "text"), 400, message)
     assert without_refused(refused) is None
+
+
+@pytest.mark.parametrize(
+    ("is_refused", "left"),
+    [
+        (lambda body: "response_format" in body, "text"),
+        (lambda body: "seed" in body, "text"),
+        (lambda body: any(m["role"] == "system" for m in body["messages"]), "text"),
+    ],
+)
+@pytest.mark.parametrize("message", ["Invalid request", "", "Unzulässige Anfrage"])
+def test_a_server_that_does_not_say_what_it_refuses_is_asked_for_less(
+    is_refused: Callable[[Any], bool], left: str, message: str
+) -> None:
+    with RefusingServer(REPLY, Rule(is_refused, error(message))) as server:
+        model = ask(server, calls=2)
+    assert form(server.bodies[-1]) == left
+    assert not is_refused(server.bodies[-1])
+    assert len(server.bodies) <= 5
+    assert server.bodies[-1] == server.bodies[-2]  # it is learnt
+    assert model.dropped()
+
+
+@pytest.mark.parametrize("message", ["Invalid request", "Down for maintenance, try again later"])
+def test_a_server_that_refuses_everything_is_soon_believed(message: str) -> None:
+    with (
+        RefusingServer(REPLY, Rule(lambda body: True, error(message))) as server,
+        pytest.raises(CallError, match=message),
+    ):
+        ask(server)
+    assert len(server.bodies) == (4 if message == "Invalid request" else 1)
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,7 @@ ADDED = (
     r'"reasoning_tokens": \d+',
     r'"cut_off_calls": \d+',
     r'"cut_off_cost": [\d.]+',
+    r'"preflight": \{[^{}]*\}',
     '"lost": (?:true|false)',
 )
 """Fields that the JSON of today has besides, at the end of their objects."""

@@ -18,6 +18,18 @@ _REJECTIONS = {
         "begin a new run with a model that the server has and a --base-url whose path is right"
         " (most end in /v1); or make the server serve this model",
     ),
+    "no_address": (
+        "E0404",
+        "The server has no model at this address.",
+        "begin a new run with the --base-url at which it answers chat completions (most end in"
+        " /v1) and a model that it has",
+    ),
+    "refused": (
+        "E0408",
+        "The server refuses the calls.",
+        "see what it says above: where a gateway or a firewall wants a header, send it with"
+        " --header; else ask whoever runs the server",
+    ),
     "certificate": (
         "E0417",
         "The server's certificate does not verify.",

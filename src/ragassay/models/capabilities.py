@@ -26,7 +26,9 @@ class Capabilities:
     """What is known of a model and its server.
 
     format: one of FORMATS. limit: one of LIMITS; refused_limits: those that it is not. temperature,
-    seed, system, effort: whether these are accepted (a system message; a reasoning effort). stream:
+    seed, system, effort: whether these are accepted (a system message; a reasoning effort).
+    adaptive: whether a model of Anthropic's takes an effort in place of a number of tokens of
+    thinking; None where its name tells. stream:
     replies come as a stream only; stream_usage: it can be asked for its tokens. thinking_off:
     thinking has to be switched off in so many words. most_tokens: the longest reply that may be
     asked for. context: tokens of prompt and reply together. room: tokens of thinking that a reply
@@ -40,6 +42,7 @@ class Capabilities:
     seed: bool = True
     system: bool = True
     effort: bool = True
+    adaptive: bool | None = None
     stream: bool = False
     stream_usage: bool = True
     thinking_off: bool = False
@@ -56,6 +59,7 @@ class Capabilities:
             "seed": self.seed and call.seed is not None,
             "system": self.system,
             "effort": self.effort,
+            "adaptive": bool(self.adaptive),
             "stream": self.stream,
             "stream_usage": self.stream and self.stream_usage,
             "thinking_off": self.thinking_off,

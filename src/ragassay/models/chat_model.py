@@ -36,9 +36,11 @@ from ragassay.models.dialects.read import read_answer
 from ragassay.models.failures import (
     FILTERED,
     JSON_FAILED,
+    LISTED,
     error_inside,
     error_text,
     failure,
+    is_explained,
     is_filtered,
     is_unknown_model,
     status_inside,
@@ -53,7 +55,7 @@ from ragassay.models.refusals import Refusal, simpler_format, without_refused
 from ragassay.models.server_reply import parse_json
 from ragassay.models.settings import ModelSettings
 from ragassay.models.streams import from_stream
-from ragassay.models.thinking import room_after
+from ragassay.models.thinking import FIRST_ROOM, room_after
 from ragassay.models.usage import cost_in_headers
 
 MOST_REQUESTS = 14
@@ -209,7 +211,8 @@ class ChatModel:
             sent = await self._attempt(call, known)
             if sent.reply.status < 300:
                 spend = Spend(calls=number, seconds=time.monotonic() - started)
-                reply = self._reply(sent.reply.body, sent.reply.headers, spend, call.schema)
+                budget = self._budget(call, known)
+                reply = self._reply(sent.reply.body, sent.reply.headers, spend, call.schema, budget)
                 # What has crashed the server is known when it is happy without.
                 self._learn(known, call, accepted=True)
                 return reply
@@ -226,7 +229,7 @@ class ChatModel:
                 if changed is not None:
                     self._learn(changed, call, refused=known)
             if changed is None:
-                changed = self._without_schema(call, known, sent)
+                changed = self._without_schema(call, known, sent) or self._plainer(known, sent)
                 first_failure = first_failure or sent
             if changed is None or number == MOST_REQUESTS:
                 break
@@ -259,7 +262,7 @@ class ChatModel:
         if self.settings.max_tokens is not None:
             wanted = self.settings.max_tokens
         else:
-            wanted = call.max_tokens + known.room
+            wanted = call.max_tokens + max(known.room, self._thinking(call, known))
         if known.most_tokens is not None:
             wanted = min(wanted, known.most_tokens)
         if known.context is not None:
@@ -268,6 +271,20 @@ class ChatModel:
             # Where nothing seems to be left the server is asked: the estimate is a rough one.
             wanted = min(wanted, max(left, min(call.max_tokens, wanted)))
         return wanted
+
+    def _thinking(self, call: ChatCall, known: Capabilities) -> int:
+        """Tokens to think that an effort is given before anything was learnt."""
+        effort = self.settings.reasoning_effort
+        if not effort or effort in ("none", "off") or not known.effort:
+            return 0
+        return self._budget(call, known) or FIRST_ROOM
+
+    def _budget(self, call: ChatCall, known: Capabilities) -> int:
+        """Tokens to think that a request names; 0 where it names none."""
+        effort = self.settings.reasoning_effort
+        if not effort or not known.effort:
+            return 0
+        return self.provider.dialect.budget(Prepared(self.name, call, known, None, effort=effort))
 
     def _body(self, call: ChatCall, known: Capabilities, limit: int | None) -> bytes:
         asked = Prepared(
@@ -353,6 +370,18 @@ class ChatModel:
         self._crashes += 1
         return self._simpler(known) if self._crashes > 1 else None
 
+    def _plainer(self, known: Capabilities, sent: _Sent) -> Capabilities | None:
+        """A request with less in it, where a server that has never answered does not say what it
+        refuses: without a form, then without sampling, then without a system message.
+        """
+        if self.has_answered or is_explained(sent.reply.status, sent.text):
+            return None
+        if known.format != "text":
+            return replace(known, format="text")
+        if known.temperature or known.seed:
+            return replace(known, temperature=False, seed=False)
+        return replace(known, system=False) if known.system else None
+
     def _learn(
         self,
         changed: Capabilities,
@@ -366,8 +395,14 @@ class ChatModel:
             if changed is self._accepted_last:  # as of nearly every call
                 return
             self._accepted_last = changed
-            if not self._accepted and changed.format != self._known.format:
-                self._known = replace(self._known, format=changed.format)
+            if not self._accepted:
+                self._known = replace(
+                    self._known,
+                    format=changed.format,
+                    temperature=changed.temperature,
+                    seed=changed.seed,
+                    system=changed.system,
+                )
             self._accepted |= changed.features(call)
             return
         # What the server has accepted before it refuses for this one call only (or it echoes a
@@ -389,6 +424,7 @@ class ChatModel:
         headers: Mapping[str, str],
         spend: Spend,
         schema: Mapping[str, object] | None = None,
+        budget: int = 0,
     ) -> ChatReply:
         data = parse_json(body.removeprefix(b"\xef\xbb\xbf"))
         if not isinstance(data, dict):
@@ -406,7 +442,7 @@ class ChatModel:
                 raise self._bad_reply("the server broke off the reply")
             return self._reply_without_answer(data, headers, spend)
         if self.settings.max_tokens is None:
-            room = room_after(answer, self._known.room)
+            room = room_after(answer, self._known.room, budget)
             if room != self._known.room:
                 self._known = replace(self._known, room=room)
         finish = REFUSAL if answer.refusal else answer.finish
@@ -497,15 +533,25 @@ class ChatModel:
             self._known_models = await self._list_models()
         names = self._known_models
         if not names:
-            hint = ""
-            is_local = self.provider.dialect is OPENAI.dialect
-            if is_local and not self.base_url.endswith("/v1"):
-                hint = '; most servers want a base URL that ends in "/v1"'
-            return f"{text or 'not found'} (it lists no models{hint})"
+            return f"{text or 'not found'} (it lists no models{await self._address_hint()})"
         shown = ", ".join(shorten(name, 60) for name in names[:10])
         if len(names) > 10:
             shown += " ..."
-        return f"{text or 'not found'}.{nearest(self.name, names)} It has: {shown}"
+        return f"{text or 'not found'}.{nearest(self.name, names)}{LISTED}{shown}"
+
+    async def _address_hint(self) -> str:
+        """What may be wrong with the address."""
+        ends_right = self.base_url.endswith(("/v1", "/v1beta", "/v2"))
+        if ends_right or self.provider.scheme in ("azure", "bedrock", "gemini"):
+            return ""
+        with_version = self._base / "v1"
+        try:
+            reply = await self._client.send("GET", with_version / "models", None, None)
+        except CallError:
+            return ""
+        if reply.status == 200 and parse_json(reply.body) is not None:
+            return f"; those at {with_version} are listed: give that as --base-url"
+        return '; most servers want a base URL that ends in "/v1"'
 
     async def list_models(self) -> tuple[str, ...]:
         """The models that the server lists, sorted; none where it lists none. Raises CallError

@@ -190,12 +190,17 @@ def is_filtered(status: int, text: str) -> bool:
     return status in (400, 403, 422, 451) and FILTERED.search(text) is not None
 
 
+LISTED = " It has: "
+"""Stands before the models that a server has, where it lists some."""
+
+
 def is_unknown_model(status: int, text: str, *, has_answered: bool) -> bool:
     """Whether a server says that it does not have the model. Once it has answered, the model
     exists, and such words are an echo of some row.
     """
     if status == 404:
-        return True
+        # Of a server that answers, one 404 among its replies is a gateway's, and may pass.
+        return not has_answered
     if status not in (400, 403, 422) or has_answered:
         return False
     return UNKNOWN_MODEL.search(text) is not None
@@ -224,15 +229,18 @@ def failure(
     if status == 403 and has_answered and text and NO_RIGHT.search(text) is None:
         # A firewall or a moderator takes offence at this row: the others may pass.
         return CallError("bad_request", what, status=status)
+    if status == 403 and not is_no_model and text and not is_about_the_key(text):
+        return CallError("refused", what, fatal=True, status=status)
     if status in (401, 407) or is_wrong_key or (status == 403 and not is_no_model):
         return CallError("auth", what + key_hint, fatal=True, status=status)
     if is_no_model:
-        return CallError("no_model", what, fatal=True, status=status)
+        is_named = status != 404 or LISTED in text or UNKNOWN_MODEL.search(text) is not None
+        return CallError("no_model" if is_named else "no_address", what, fatal=True, status=status)
     if status in (400, 413, 422, 429, 500) and _is_too_long(status, text):
         return CallError("too_long", what, status=status)
     if 300 <= status < 400:
         return CallError("bad_request", what, fatal=True, status=status)
-    if status in (408, 409, 425, 429) or (status >= 500 and status not in (501, 505)):
+    if status in (404, 408, 409, 425, 429) or (status >= 500 and status not in (501, 505)):
         kind = {408: "timeout", 429: "rate_limit"}.get(status, "server")
         # Behind a gateway that lost the answer the model may have written it.
         return CallError(
@@ -246,6 +254,26 @@ def failure(
     if status < 300:
         return CallError("bad_reply", what, retryable=True, maybe_billed=True, status=status)
     return CallError("bad_request", what, status=status)
+
+
+def is_explained(status: int, text: str) -> bool:
+    """Whether a rejection before the first answer is for the key, the money, the model or the size,
+    or passes: then nothing that is left out of the request would help.
+    """
+    patterns = (NO_MONEY, WRONG_KEY, UNKNOWN_MODEL, TOO_LONG, FILTERED, _PASSES)
+    return status not in (400, 422, 501) or any(pattern.search(text) for pattern in patterns)
+
+
+_PASSES = re.compile(r"maintenance|overload|unavailable at|try again|later|capacity|busy", re.I)
+
+
+def is_about_the_key(text: str) -> bool:
+    """Whether a 403 speaks of who asks, and not of how; one that says no more than its own name
+    does.
+    """
+    words = set(re.findall(r"[a-z]+", text.lower())) - {"error", "http", "status", "code"}
+    says_nothing = words <= {"forbidden", "access", "denied"}
+    return says_nothing or bool(NO_RIGHT.search(text) or WRONG_KEY.search(text))
 
 
 def _is_too_long(status: int, text: str) -> bool:

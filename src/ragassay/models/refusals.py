@@ -44,6 +44,11 @@ _STREAM = re.compile(
 _EFFORT = re.compile(
     r"reasoning|effort|thinking|enable_thinking|chat_template_kwargs|include_reasoning", re.I
 )
+# Anthropic's models take the one or the other, by their generation.
+_WANTS_EFFORT = re.compile(
+    r"thinking\W{1,3}type\W{1,3}enabled\W.*(?:not supported|adaptive)", re.I | re.S
+)
+_WANTS_BUDGET = re.compile(r"'adaptive' found|adaptive\W.*not supported", re.I | re.S)
 _LIMIT_NAME = re.compile(
     r"max(?:imum)?[_ ](?:completion_|output_|new_)?tokens|maxOutputTokens|maxTokens"
     r"|completion tokens|output tokens|num_predict",
@@ -228,6 +233,16 @@ def _sampling(refusal: Refusal) -> Capabilities | None:
     return None
 
 
+def _thinking_form(refusal: Refusal) -> Capabilities | None:
+    """Whether thinking is asked for by an effort or by a number of tokens."""
+    known, text = refusal.known, refusal.text
+    if not (refusal.effort and known.effort) or known.adaptive is not None:
+        return None
+    if _WANTS_EFFORT.search(text):
+        return replace(known, adaptive=True)
+    return replace(known, adaptive=False) if _WANTS_BUDGET.search(text) else None
+
+
 def _effort(refusal: Refusal) -> Capabilities | None:
     if refusal.effort and refusal.known.effort and _EFFORT.search(refusal.text):
         return replace(refusal.known, effort=False)
@@ -236,6 +251,7 @@ def _effort(refusal: Refusal) -> Capabilities | None:
 
 _RULES: tuple[Callable[[Refusal], Capabilities | None], ...] = (
     _thinking,
+    _thinking_form,
     _streaming,
     _system_role,
     _limit,

@@ -17,6 +17,21 @@ ROOMS = (8_192, 32_768, 65_536)
 FIRST_ROOM = ROOMS[0]
 """For a model that thinks by its name."""
 
+BUDGETS = {
+    "none": 0,
+    "off": 0,
+    "minimal": 1_024,
+    "low": 2_048,
+    "medium": 8_192,
+    "high": 24_576,
+    "xhigh": 32_768,
+    "max": 32_768,
+}
+"""Tokens of thinking that an effort stands for, where a provider wants a number."""
+
+LEAST_BUDGET = 1_024
+"""The smallest number of tokens that providers take."""
+
 _THINKS = re.compile(
     r"(?:^|[/:._-])(?:o[1-9](?:$|[-:.])|gpt-5|gpt-oss|r1(?:$|[-:.])|qwq|qwen-?3|magistral|k2-think"
     r"|deepseek-(?:r|v[4-9])|grok-(?:3-mini|4)|gemini-(?:2\.5|[3-9])|glm-(?:4\.[5-9]|5)|sonar-re)"
@@ -32,6 +47,16 @@ _CHARS_A_TOKEN = 3.0  # rather too many tokens than too few
 def thinks(model: str) -> bool:
     """Whether a model's name says that it thinks before it answers."""
     return _THINKS.search(model) is not None
+
+
+def budget_of(effort: str, most: int | None = None) -> int:
+    """Tokens of thinking that an effort stands for, at most so many; 0 where these are too few to
+    think.
+    """
+    budget = BUDGETS.get(effort, BUDGETS["medium"])
+    if most is not None:
+        budget = min(budget, most)
+    return budget if budget >= LEAST_BUDGET else 0
 
 
 def was_cut_thinking(answer: Answer) -> bool:
@@ -54,10 +79,14 @@ def tokens_thought(answer: Answer) -> int:
     return int(max(len(answer.thinking), marked) / _CHARS_A_TOKEN)
 
 
-def room_after(answer: Answer, room: int) -> int:
-    """The room for the next reply."""
+def room_after(answer: Answer, room: int, budget: int = 0) -> int:
+    """The room for the next reply. budget: the tokens of thinking that were asked for, of which
+    nothing is learnt: whoever is given more would think more.
+    """
     if was_cut_thinking(answer):
-        return next((larger for larger in ROOMS if larger > room), room)
+        return next((larger for larger in ROOMS if larger > max(room, budget)), room)
+    if budget:
+        return room
     # Twice what was needed: the next row may need more, and room that is not used costs nothing.
     thought = tokens_thought(answer)
     if not thought:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from yarl import URL
 
-from ragassay.models.answer import REFUSAL, Answer, finish_of, texts_of
+from ragassay.models.answer import REFUSAL, Answer, finish_of, mapping, texts_of
+from ragassay.models.capabilities import Capabilities
 from ragassay.models.dialects.base import Prepared, with_path
 from ragassay.models.dialects.openai_chat import as_json
+from ragassay.models.thinking import budget_of
 from ragassay.models.usage import anthropic_usage
 
-_LEAST_THINKING = 1024  # tokens; the API refuses less
-_SHARES = {"minimal": 0.25, "low": 0.5, "medium": 1.0, "high": 2.0, "xhigh": 4.0, "max": 4.0}
+_ADAPTIVE = re.compile(r"claude-(?:[a-z]+-)?(?:4[-.][6-9](?!\d)|[5-9](?!\d))|mythos")
 
 
 class AnthropicMessages:
@@ -41,7 +43,7 @@ class AnthropicMessages:
         if asked.system:
             cached = {"type": "ephemeral"}
             body["system"] = [{"type": "text", "text": asked.system, "cache_control": cached}]
-        thinking = self._thinking(asked)
+        thinking = self.thinking(asked)
         body |= thinking
         if asked.temperature is not None and not thinking:
             body["temperature"] = min(1.0, asked.temperature)
@@ -49,23 +51,42 @@ class AnthropicMessages:
         if schema is not None and asked.known.format == "tool":
             tool = {"name": call.schema_name, "input_schema": schema}
             body["tools"] = [tool]
-            body["tool_choice"] = {"type": "tool", "name": call.schema_name}
+            # Who thinks may not be made to call it.
+            forced = {"type": "tool", "name": call.schema_name}
+            body["tool_choice"] = {"type": "auto"} if thinking else forced
         elif schema is not None:
-            body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+            form = {"format": {"type": "json_schema", "schema": schema}}
+            body["output_config"] = {**mapping(body.get("output_config")), **form}
         if asked.known.stream:
             body["stream"] = True
         return body
 
-    def _thinking(self, asked: Prepared) -> dict[str, object]:
-        effort = asked.effort
-        if not effort or effort in ("none", "off") or not asked.known.effort:
+    def budget(self, asked: Prepared) -> int:
+        """Tokens of thinking that are asked for by number."""
+        return 0 if is_adaptive(asked.model, asked.known) else budget_of(asked.effort)
+
+    def thinking(self, asked: Prepared) -> dict[str, object]:
+        """The fields that say how much the model shall think: an effort, or to the models before
+        4.6 a number of tokens.
+        """
+        if asked.effort in ("", "none", "off") or not asked.known.effort:
             return {}
-        share = _SHARES.get(effort, 1.0)
-        room = max(_LEAST_THINKING, int(asked.known.room * share))
-        limit = asked.limit or asked.call.max_tokens
-        if room >= limit:
-            return {}
-        return {"thinking": {"type": "enabled", "budget_tokens": room}}
+        if is_adaptive(asked.model, asked.known):
+            effort = "low" if asked.effort == "minimal" else asked.effort
+            return {"thinking": {"type": "adaptive"}, "output_config": {"effort": effort}}
+        limit, answer = asked.limit or asked.call.max_tokens, asked.call.max_tokens
+        # Of a reply that the user limits, a quarter is left for the answer.
+        budget = budget_of(asked.effort, max(limit - answer, limit - limit // 4))
+        return {"thinking": {"type": "enabled", "budget_tokens": budget}} if budget else {}
+
+
+def is_adaptive(model: str, known: Capabilities) -> bool:
+    """Whether a model takes an effort in place of a number of tokens: as it was learnt, else by its
+    name.
+    """
+    if known.adaptive is not None:
+        return known.adaptive
+    return _ADAPTIVE.search(model) is not None
 
 
 def read(data: Mapping[str, Any]) -> Answer | None:

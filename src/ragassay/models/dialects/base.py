@@ -87,6 +87,10 @@ class Dialect(Protocol):
 
     def body(self, asked: Prepared) -> dict[str, object]: ...
 
+    def budget(self, asked: Prepared) -> int:
+        """Tokens of thinking that a request asks for by number; 0 where it names none."""
+        ...
+
 
 def simplified(schema: object) -> dict[str, object]:
     """The schema without what servers choke on: whole numbers as an enumeration, the ban on other

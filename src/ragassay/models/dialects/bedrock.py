@@ -10,9 +10,12 @@ import orjson
 from yarl import URL
 
 from ragassay.models.answer import Answer, finish_of, mapping, texts_of
+from ragassay.models.dialects.anthropic import AnthropicMessages
 from ragassay.models.dialects.base import Prepared
 from ragassay.models.dialects.openai_chat import as_json
 from ragassay.models.usage import bedrock_usage
+
+ANTHROPIC = AnthropicMessages()
 
 
 class BedrockConverse:
@@ -57,9 +60,23 @@ class BedrockConverse:
             text = orjson.dumps(schema, default=dict).decode()
             form = {"jsonSchema": {"name": call.schema_name, "schema": text}}
             body["outputConfig"] = {"textFormat": {"type": "json_schema", "structure": form}}
-        if asked.effort and asked.known.effort:
-            body["additionalModelRequestFields"] = {"reasoning_effort": asked.effort}
+        thinking = self._thinking(asked)
+        if thinking:
+            body["additionalModelRequestFields"] = thinking
+        if "thinking" in thinking:
+            settings.pop("temperature", None)
         return body
+
+    def budget(self, asked: Prepared) -> int:
+        """Of the models that have those of Anthropic's own API."""
+        return ANTHROPIC.budget(asked) if "claude" in asked.model else 0
+
+    def _thinking(self, asked: Prepared) -> dict[str, object]:
+        if not asked.effort or not asked.known.effort:
+            return {}
+        if "claude" in asked.model:
+            return ANTHROPIC.thinking(asked)
+        return {"reasoning_effort": asked.effort}
 
 
 def read(data: Mapping[str, Any]) -> Answer | None:

@@ -28,6 +28,10 @@ class CohereChat:
         root = base.parent if base.path.endswith("/chat") else base
         return with_path(root.parent / "v1" if root.name == "v2" else root, "models")
 
+    def budget(self, asked: Prepared) -> int:
+        """None is named."""
+        return 0
+
     def body(self, asked: Prepared) -> dict[str, object]:
         """The request."""
         messages = [{"role": "system", "content": asked.system}] if asked.system else []

@@ -10,9 +10,8 @@ from yarl import URL
 from ragassay.models.answer import CUT, FILTER, STOP, Answer, finish_of, first_mapping, mapping
 from ragassay.models.dialects.base import Prepared, with_path
 from ragassay.models.dialects.openai_chat import as_json
+from ragassay.models.thinking import budget_of
 from ragassay.models.usage import gemini_usage
-
-_BUDGETS = {"none": 0, "off": 0, "minimal": 512, "low": 1024, "medium": 8192, "high": 24576}
 
 
 class Gemini:
@@ -33,6 +32,10 @@ class Gemini:
     def models_url(self, base: URL) -> URL:
         """Where the models are listed."""
         return with_path(base, "models")
+
+    def budget(self, asked: Prepared) -> int:
+        """Of the models before the third generation."""
+        return 0 if "gemini-3" in asked.model else budget_of(asked.effort)
 
     def body(self, asked: Prepared) -> dict[str, object]:
         """The request."""
@@ -73,7 +76,7 @@ def _thinking(model: str, effort: str) -> dict[str, object]:
     # From the third generation on a level is named, before it a number of tokens.
     if "gemini-3" in model:
         return {"thinkingLevel": "low" if effort in ("none", "off", "minimal", "low") else "high"}
-    return {"thinkingBudget": _BUDGETS.get(effort, 8192)}
+    return {"thinkingBudget": budget_of(effort)}
 
 
 # The enumeration as its numbers, which clients of the protocol buffers write.

@@ -38,6 +38,10 @@ class OpenAIChat:
             base = base.parent.parent.with_query(base.query)
         return with_path(base, "models")
 
+    def budget(self, asked: Prepared) -> int:
+        """None is named."""
+        return 0
+
     def body(self, asked: Prepared) -> dict[str, object]:
         """The request."""
         known = asked.known
