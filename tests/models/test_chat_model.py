@@ -6,6 +6,7 @@ import asyncio
 import socket
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from ragassay.core import CallError, ChatCall, ChatReply, MatchCall, Message, SetupError, Spend
 from ragassay.dispatch import worst_case_tokens
 from ragassay.models import connect
+from ragassay.models.capabilities import Capabilities
 from ragassay.models.chat_model import ChatModel
 from ragassay.models.prices import Rate
 from ragassay.models.retry_after import retry_after
@@ -784,3 +786,20 @@ def test_netrc_and_proxy_settings_of_the_environment_are_not_used(
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     ask(server)
     assert "Authorization" not in server.headers[0]
+
+
+@pytest.mark.parametrize("is_told", [False, True])
+def test_a_schema_that_was_accepted_elsewhere_is_not_what_crashes_a_server(
+    server: LLMServer, is_told: bool
+) -> None:
+    server.faults += ["500", "500"]
+
+    async def until_answered(model: ChatModel) -> str:
+        if is_told:
+            model.remember(Capabilities().to_json())
+        for _ in range(2):
+            with suppress(CallError):
+                await model.call(CALL)
+        return model.known.format
+
+    assert (with_model(server, until_answered) == "schema") is is_told

@@ -118,6 +118,7 @@ class ChatModel:
         self._first = provider.known_of(name)
         self._known = self._first
         self._accepted: frozenset[str] = frozenset()
+        self._was_told = False  # what an earlier model object had learnt
         self._urls: dict[bool, URL] = {}
         self._accepted_last: Capabilities | None = None
         self._crashes = 0
@@ -160,12 +161,13 @@ class ChatModel:
 
     @property
     def has_answered(self) -> bool:
-        """Whether a call has succeeded, of this object or of one that it was told of."""
+        """Whether a call of this object has succeeded."""
         return bool(self._accepted)
 
     def remember(self, known: Mapping[str, object]) -> None:
         """Go on from what an earlier model object had learnt of this server, as JSON."""
         self._known = Capabilities.from_json(known)
+        self._was_told = True
 
     def simplify_format(self) -> bool:
         """Ask for replies in a simpler form from now on, where no reply in the present one can be
@@ -364,7 +366,7 @@ class ChatModel:
         """
         if sent.reply.status != 500 or call.schema is None or known.format in self._accepted:
             return None
-        if known.format == "text" or self.has_answered:
+        if known.format == "text" or self.has_answered or self._was_told:
             return None
         # Any server fails now and then; one that fails twice at a schema may do so for it.
         self._crashes += 1
@@ -374,7 +376,7 @@ class ChatModel:
         """A request with less in it, where a server that has never answered does not say what it
         refuses: without a form, then without sampling, then without a system message.
         """
-        if self.has_answered or is_explained(sent.reply.status, sent.text):
+        if self.has_answered or self._was_told or is_explained(sent.reply.status, sent.text):
             return None
         if known.format != "text":
             return replace(known, format="text")
