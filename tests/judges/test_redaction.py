@@ -54,6 +54,29 @@ ROWS = [
             "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIB\n-----END RSA PRIVATE KEY-----\nend",
             "[SECRET_1]\nend",
         ),
+        ("Authorization: Bearer abcdefgh", "Authorization: Bearer [SECRET_1]"),
+        ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [SECRET_1]"),
+        ("send Bearer abcDEF123456 with it", "send Bearer [SECRET_1] with it"),
+        ("send Basic dXNlcjpwYXNz with it", "send Basic [SECRET_1] with it"),  # user:pass
+        ("key wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "key [SECRET_1]"),
+        ("passphrase: abcD1234efgh", "passphrase: [SECRET_1]"),
+        ("password:  abcD1234efgh, user: x", "password:  [SECRET_1], user: x"),
+        ("The password is Tr0ub4dor.", "The password is [SECRET_1]."),
+        ("Das Passwort lautet: Geheim123", "Das Passwort lautet: [SECRET_1]"),
+        ("password=ab,cD1234;efgh", "password=[SECRET_1]"),
+        ("password=abcD1234;server=db", "password=[SECRET_1];server=db"),
+        ("IBAN DE89\u00a03704\u00a00044\u00a00532\u00a00130\u00a000", "IBAN [IBAN_1]"),
+        ("DE89-3704-0044-0532-0130-00 is DE89370400440532013000", "[IBAN_1] is [IBAN_1]"),
+        ("DE89.3704.0044.0532.0130.00", "[IBAN_1]"),
+        ("4111\u00a01111\u00a01111\u00a01111", "[CARD_1]"),
+        ("4111.1111.1111.1111 is 4111-1111-1111-1111", "[CARD_1] is [CARD_1]"),
+        ("0049 30 901820 is +49 30 901820", "[PHONE_1] is [PHONE_1]"),
+        ("call me at 0171 2345678", "call me at [PHONE_1]"),
+        ("john@example.com is jo\u200bhn@example.com", "[EMAIL_1] is [EMAIL_1]"),
+        ("john\uff20example.com is john@example.com", "[EMAIL_1] is [EMAIL_1]"),
+        ("jo%hn@example.com and o'brien@example.com", "[EMAIL_1] and [EMAIL_2]"),
+        ("john (at) example [dot] com", "[EMAIL_1]"),
+        ("SSN 078 05 1120", "SSN [SSN_1]"),
         ("[EMAIL_1] is text, a@example.org is not", None),
     ],
 )
@@ -70,6 +93,10 @@ def test_what_is_found_has_one_placeholder_for_each_value(text: str, redacted: s
         "Built 1887-1889, 330 m, 10,100 tonnes; 2012-12-12 12:12, 12.05.1990, 2023/24.",
         "83 200 000 people; version 1.2.3.4; v10.0.0.1; ISBN 978-3-16-148410-0; std::string.",
         "Call 2125551234 units; 1 800 000 EUR; 1.234,56; -40 to 105; 3.14159265358979.",
+        "The password is SHA256-hashed; basic information, bearer bonds of 2019.",
+        "4.111.111.111.111 units; 0049 pieces; 00 41 and 00 42; GB29 is a road, AT61 1904 another.",
+        "src/Main/java/Example2/Reader/Writer/a1b holds " + "a1b2c3d4e5" * 4,
+        'Meet me (at) noon; where="a", where=f"@ragassay.metric".',
         "The hash is e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855.",
     ],
 )
@@ -96,7 +123,13 @@ def test_a_place_in_the_redacted_text_is_one_in_the_text() -> None:
     assert back("soon.") == "soon."
 
 
-@pytest.mark.parametrize("part", ["://a", "eyJ", "a.b@", "1 ", "-----BEGIN PRIVATE KEY-----"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        *("://a", "eyJ", "a.b@", "1 ", "-----BEGIN PRIVATE KEY-----", "password=a1,", "Bearer a1"),
+        *("a (at) ", "x.com (dot) ", "00 1", "4111.", "DE89-", "a\u200b", "password is a1", "aB1/"),
+    ],
+)
 def test_texts_that_hold_nothing_but_beginnings_take_no_long_time(part: str) -> None:
     sensitive.find("+49 30 1234567")  # loads the packages
     started = time.process_time()

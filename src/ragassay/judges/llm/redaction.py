@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from unicodedata import normalize
 
 from ragassay.core import REDACTED, Evidence, JudgeFlow, Judgment, Keep, Request, Spend
 from ragassay.judges.llm.sensitive import Found, find
 
+_UNSEEN = re.compile(r"[\u00ad\u200b-\u200d\u2060\ufeff]")
 _SEPARATORS = re.compile(r"[\s()/.-]")
 _PLACEHOLDER = re.compile(r"\[[A-Z]{2,6}_\d{1,6}\]")
 
@@ -91,8 +93,10 @@ def _same_value(kind: str, value: str) -> str:
     if kind == "SECRET":
         return value
     if kind == "EMAIL":
-        return value.casefold()
-    return _SEPARATORS.sub("", value).casefold()
+        # A full-width "@" is one, and what nobody sees is nothing.
+        return _UNSEEN.sub("", normalize("NFKC", value)).casefold()
+    plain = _SEPARATORS.sub("", value).casefold()
+    return "+" + plain.removeprefix("00") if kind == "PHONE" and plain[:2] == "00" else plain
 
 
 def _offset(pieces: Sequence[_Piece], offset: int, *, end: bool) -> int:
