@@ -509,7 +509,7 @@ UNUSABLE: dict[str, dict[str, object]] = {
     "off the scale": {"reasoning": "x", "rating": 9, "quotes": 9, "texts": 9},
     "in words": {
         "reasoning": "x",
-        "rating": "three",
+        "rating": "rather good",
         "quotes": "It is 503 metres long.",
         "texts": "How long?",
     },

@@ -69,15 +69,15 @@ LOST = {
     "a fraction": reply(entry(rating=2.5)),
     "true": reply(entry(rating=True)),
     "null": reply(entry(rating=None)),
-    "a list": reply(entry(rating=[2])),
-    "an object": reply(entry(rating={"value": 2})),
+    "a list of two": reply(entry(rating=[2, 3])),
+    "an object with two numbers": reply(entry(rating={"value": 2, "other": 3})),
     "Arabic digits": reply(entry(rating="٢")),
     "bare Arabic digits": GOOD.replace(": 2", ": ٢"),
     "NaN": GOOD.replace(": 2", ": NaN"),
     "infinity": GOOD.replace(": 2", ": Infinity"),
     "a rating given twice in one entry": GOOD.replace('"rating": 2', '"rating": 3, "rating": 2'),
     "no rating": '{"verdicts": [{"id": "9c1e07ab", "reasoning": "x", "declined": false}]}',
-    "a flag that is text": reply(entry(declined="no")),
+    "a flag that is text": reply(entry(declined="not really")),
     "another id": reply(entry("00000000")),
     "an id as number": reply(entry("9c1e07ab") | {"id": 9}),
     "two different ratings": reply(entry(rating=2), entry(rating=3)),
@@ -92,7 +92,7 @@ LOST = {
     "a broken object and an echo": GOOD[:-2] + " oops " + reply(entry(rating=3)),
     "an entry by itself that differs": json.dumps(entry(rating=0)) + GOOD,
     "entries that are no objects": reply(2, "9c1e07ab", None, [entry()]),
-    "cut off": GOOD[:-2],
+    "cut off": GOOD[:-3],
 }
 
 

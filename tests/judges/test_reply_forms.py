@@ -165,6 +165,75 @@ FORMS = {
     "raw control characters": (GOOD.replace("It says", "It\tsays\n\x01"), set()),
     "a byte order mark": ("\ufeff" + GOOD, set()),
     "a byte order mark and a comma": ("\ufeff" + GOOD.replace("]}", "],}"), {"trailing_comma"}),
+    "a share of the scale": (reply(entry(A, "2/3"), entry(B, "0 / 3")), {"rating_as_text"}),
+    "a rating and what it means": (
+        reply(entry(A, "2 - mostly supported"), entry(B, "0: not at all")),
+        {"rating_as_text"},
+    ),
+    "a rating in bold": (reply(entry(A, "**2**"), entry(B, "`0`")), {"rating_as_text"}),
+    "a rating with a sign": (reply(entry(A, "+2"), entry(B, "0.")), {"rating_as_text"}),
+    "a word for a number": (reply(entry(A, "two"), entry(B, "Zero")), {"rating_as_text"}),
+    "a rating in a list": (reply(entry(A, [2]), entry(B, [0])), {"rating_in_a_list"}),
+    "a rating in an object": (
+        reply(entry(A, {"value": 2}), entry(B, {"rating": 0, "meaning": "no"})),
+        {"rating_in_an_object"},
+    ),
+    "another field for the rating": (
+        GOOD.replace('"rating"', '"score"'),
+        {"rating_under_another_name"},
+    ),
+    "a nested entry": (
+        reply(
+            {"id": A, "verdict": without("id", entry(A, 2))},
+            {"id": B, "verdict": without("id", entry(B, 0))},
+        ),
+        {"nested_entry"},
+    ),
+    "no for a flag": (
+        reply(entry(A, 2, declined="no"), entry(B, 0, declined="No")),
+        {"flag_as_text"},
+    ),
+    "a number for a flag": (
+        reply(entry(A, 2, declined=0), entry(B, 0, declined=False)),
+        {"flag_as_number"},
+    ),
+    "a word before the id": (
+        GOOD.replace(A, f"TAG {A}").replace(B, f"id: {B}"),
+        {"id_spelling"},
+    ),
+    "numbers for ids": (reply(entry("2", 0), entry("1", 2)), {"items_by_number"}),
+    "whole numbers for ids": (
+        reply(entry(A, 2) | {"id": 1}, entry(B, 0) | {"id": 2}),
+        {"items_by_number"},
+    ),
+    "a list with one entry for each id": (
+        json.dumps({A: [without("id", entry(A, 2))], B: [without("id", entry(B, 0))]}),
+        {"object_by_id"},
+    ),
+    "a reply in a field": (json.dumps({"answer": GOOD}), {"other_wrapper"}),
+    "no last brace": (GOOD[:-1], {"missing_end"}),
+    "no last bracket and brace": (GOOD[:-2], {"missing_end"}),
+    "no last bracket": (LIST[:-1], {"missing_end", "bare_list"}),
+    "a bracket too many": (GOOD[:-1] + "]}", {"surplus_bracket"}),
+    "NaN in a field nobody asked for": (
+        GOOD.replace('"reasoning"', '"confidence": NaN, "reasoning"'),
+        {"no_number"},
+    ),
+    "a missing comma between entries": (GOOD.replace("}, {", "} {"), {"missing_comma"}),
+    "a missing comma between fields": (GOOD.replace("false, ", "false "), {"missing_comma"}),
+    "dots at the end of the list": (GOOD.replace("]}", ", ...]}"), {"ellipsis"}),
+    "curly quotes": (GOOD.replace('"', "”"), {"curly_quotes"}),
+    "quotes of HTML": (GOOD.replace('"', "&quot;"), {"html_escapes"}),
+    "YAML": (
+        f"verdicts:\n- id: {A}\n  reasoning: It says so.\n  rating: 2\n- id: {B}\n  rating: 0\n",
+        {"yaml", "rating_as_text"},
+    ),
+    "a table": (
+        f"| id | reasoning | rating |\n|---|---|---|\n| {A} | So. | 2 |\n| `{B}` | No. | 0 |",
+        {"table", "rating_as_text"},
+    ),
+    "lines": (f"{A}: 2\n{B}: 0", {"lines", "rating_as_text"}),
+    "a list of lines": (f"- **{A}**: 2/3\n- **{B}**: rating: 0", {"lines", "rating_as_text"}),
 }
 
 
@@ -244,10 +313,10 @@ def test_claims_texts_and_quotes_that_are_the_answer_are_read_from_plain_lists()
 # -- what is no verdict
 
 NOT_READ = {
-    "a word for a number": reply(entry(A, "two")),
+    "a word in a sentence": reply(entry(A, "two of three")),
     "a rating in prose": reply(entry(A, "2 of 3")),
     "a fraction as text": reply(entry(A, "2.5")),
-    "a share": reply(entry(A, "2/3")),
+    "a share of another scale": reply(entry(A, "2/5")),
     "Arabic digits": reply(entry(A, "٢")),
     "a rating off the scale": reply(entry(A, "4")),
     "a negative one": reply(entry(A, "-1")),
@@ -257,17 +326,20 @@ NOT_READ = {
     "a rating in two spellings": json.dumps(entry(A) | {"Rating": 3}).replace(
         '"rating"', "'rating'"
     ),
-    "another field for the rating": reply(without("rating", entry(A)) | {"score": 2}),
+    "two fields for the rating": reply(without("rating", entry(A)) | {"score": 2, "grade": 3}),
+    "a field with a rating of another scale": reply(without("rating", entry(A)) | {"score": 0.67}),
+    "a number of another thing": reply(without("rating", entry(A)) | {"confidence": 2}),
     "a string over two entries": GOOD.replace('so.", ', 'so." '),
     "a string over two entries without quotes": (
         f'[{{id: "{A}", reasoning: "So." rating: 3}}, {{id: "{B}", reasoning: "So.", rating: 0}}]'
     ),
     "a quote before a comma in a string": GOOD.replace("It says so", 'It says "so", and no'),
-    "cut off": PYTHON[:-2],
-    "cut off in the list": LIST[:-1],
+    "cut off in an entry": PYTHON[:-3],
+    "cut off in an entry of the list": LIST[:-2],
     "fewer than were asked, without ids": json.dumps({"verdicts": NAMELESS[:1]}),
     "more than were asked, without ids": json.dumps({"verdicts": [*NAMELESS, NAMELESS[0]]}),
-    "numbers for ids": reply(entry("1", 2), entry("2", 0)),
+    "numbers for ids that are not those of the order": reply(entry("0", 2), entry("1", 0)),
+    "one number for two ids": reply(entry("1", 2), entry("1", 0)),
     "one id of two is foreign": json.dumps([without("id", entry(A, 2)), entry("00000000", 0)]),
     "two lists without ids": json.dumps({"draft": NAMELESS, "verdicts_": NAMELESS}),
     "objects a line without ids": "\n".join(map(json.dumps, NAMELESS)),

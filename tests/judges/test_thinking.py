@@ -118,6 +118,23 @@ def test_a_mark_that_a_judge_quotes_from_the_data_is_text(mark: str) -> None:
         assert ratings(text) == {A: 2}
 
 
+@pytest.mark.parametrize("mark", ["<think>", "</think>", "[THINK]", "[/THINK]", "</reasoning>"])
+def test_a_mark_that_a_sentence_speaks_of_is_text(mark: str) -> None:
+    for text in (
+        f"{GOOD}\nThe passage contains {mark}, an odd tag.",
+        f"{GOOD}\nIt ends with `{mark}`.",
+        f"I was told not to use {mark} tags.\n{GOOD}",
+        f"<think>{DRAFT}</think>{GOOD}\nThe passage contains {mark}, an odd tag.",
+    ):
+        assert ratings(text) == {A: 2}
+
+
+def test_a_mark_at_the_end_of_a_sentence_ends_its_thoughts() -> None:
+    for draft in (f"So {DRAFT}. That is it.</think>", f"So {DRAFT}, I think </think>\n"):
+        assert ratings(f"{draft}I cannot say.") == {}
+        assert ratings(f"{draft}{GOOD}") == {A: 2}
+
+
 @pytest.mark.parametrize("mark", ["<think>", "[THINK]", "<|channel|>analysis<|message|>"])
 def test_a_mark_in_the_string_of_a_reply_that_was_cut_off_is_text(mark: str) -> None:
     first = json.dumps({"id": A, "reasoning": f"It says {mark}.", "rating": 2})

@@ -50,6 +50,14 @@ class Verdict:
     repairs: tuple[str, ...] = ()
 
 
+_FIELDS = frozenset({"id", "reasoning", "quotes", "supported_by", "claims", "texts", "rating"})
+
+
+def known_fields(rubric: Rubric) -> frozenset[str]:
+    """The names of all fields that an entry may have."""
+    return _FIELDS.union(flag.name for flag in rubric.flags)
+
+
 class TooMuch(ValueError):
     """More than any honest reply holds, so that it is not worth the time to repair it."""
 
@@ -57,16 +65,20 @@ class TooMuch(ValueError):
 @dataclass(slots=True)
 class StatedVerdicts:
     """The verdicts of a whole reply by id. agreed: the one verdict on an id; None where one of its
-    entries is unusable or contradicts another.
+    entries is unusable or contradicts another. count: of the entries about them. has_other_fields:
+    whether one of these has a field that no rubric asks for.
     """
 
     rubric: Rubric
     asked: frozenset[str]
     agreed: dict[str, Verdict | None] = field(default_factory=dict)
+    count: int = 0
+    has_other_fields: bool = False
 
     def read(self, entries: Sequence[object]) -> dict[str, Verdict]:
         """Record all entries about ids that were asked; returns the usable ones among them."""
         usable: dict[str, Verdict] = {}
+        known = known_fields(self.rubric)
         for entry in entries:
             if not isinstance(entry, dict):
                 continue
@@ -74,6 +86,8 @@ class StatedVerdicts:
             if not isinstance(name, str) or name not in self.asked:
                 continue
             verdict = read_entry(name, entry, self.rubric)
+            if not known >= entry.keys():
+                self.has_other_fields = True
             self.state(name, verdict)
             if verdict is not None:
                 usable.setdefault(name, verdict)
@@ -81,6 +95,7 @@ class StatedVerdicts:
 
     def state(self, name: str, verdict: Verdict | None) -> None:
         """Record what one entry says of an item; None where that is unusable."""
+        self.count += 1
         if name not in self.agreed:
             self.agreed[name] = verdict
             return

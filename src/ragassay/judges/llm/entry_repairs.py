@@ -1,7 +1,8 @@
 """One entry of a reply brought into the form that was asked for, as far as that is no guess.
 
-What is repaired is the form of a value and never the value: "2" is 2, 2.0 is 2 and "Yes" is yes;
-2.5 is no rating, "two" is none, and 2 out of prose is none either. Each repair has a name.
+What is repaired is the form of a value and never the value: "2", 2.0, "2/3" and "two" are 2 and
+"Yes" is yes; 2.5 is no rating, and 2 out of prose is none either. What an entry says twice and in
+two ways it does not say. Each repair has a name.
 """
 
 from __future__ import annotations
@@ -9,19 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ragassay.judges.llm.entries import TooMuch
+from ragassay.judges.llm.entries import TooMuch, known_fields
+from ragassay.judges.llm.rating_forms import is_rating_like, whole_number
 from ragassay.judges.rubric import Rubric
 from ragassay.judges.scale import Scale
 
 # No honest entry has a longer list.
 _MOST_ITEMS = 1_000
-# Not \d, which holds the digits of every script.
-_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.0{1,9})?")
 _NUMBER_OF_A_PASSAGE = re.compile(r"(?:passage|context)?\s*+#?\[?([0-9]{1,9})\]?", re.IGNORECASE)
 _GAPS = re.compile(r"[\s_-]++")
 _NOTHING = frozenset({"", "none"})
 _BOOLEANS = {"true": True, "false": False}
-_FIELDS = ("id", "reasoning", "quotes", "supported_by", "claims", "texts", "rating")
+_YES_AND_NO = {"yes": True, "no": False, "1": True, "0": False}
 
 
 class EntryRepair:
@@ -38,12 +38,16 @@ class EntryRepair:
         fields = self._with_plain_keys(entry)
         if fields is None:
             return None
+        if self._rubric.writes == "ratings":
+            fields = self._with_one_rating(fields, entry)
+            if fields is None:
+                return None
         if any(map(_is_long_list, fields.values())):
             raise TooMuch
         rubric = self._rubric
         for flag in rubric.flags:
             if flag.name in fields:
-                fields[flag.name] = self._flag(fields[flag.name])
+                fields[flag.name] = self._yes_or_no(fields[flag.name])
         if rubric.writes == "claims":
             fields["claims"] = self._claims(fields.get("claims"))
         elif rubric.writes == "texts":
@@ -55,7 +59,7 @@ class EntryRepair:
         return fields
 
     def _with_plain_keys(self, entry: Mapping[str, object]) -> dict[str, object] | None:
-        known = {*_FIELDS, *(flag.name for flag in self._rubric.flags)}
+        known = known_fields(self._rubric)
         fields = {key: value for key, value in entry.items() if key in known}
         for key, value in entry.items():
             name = key.strip().lower()
@@ -66,6 +70,47 @@ class EntryRepair:
             fields[name] = value
             self.repairs.add("key_spelling")
         return fields
+
+    def _with_one_rating(
+        self, fields: dict[str, object], entry: Mapping[str, object]
+    ) -> dict[str, object] | None:
+        """The fields with what stands for the rating under another name or one level deeper; None
+        where that is another rating than the one in its place.
+        """
+        scale = self._rubric.scale
+        assert scale is not None
+        others = {
+            key: value
+            for key, value in entry.items()
+            if key.strip().lower() not in known_fields(self._rubric)
+            and is_rating_like(key.strip().lower())
+        }
+        if not others:
+            return fields
+        nested = [value for value in others.values() if isinstance(value, dict)]
+        if "rating" not in fields and len(others) == 1 and nested and "rating" in nested[0]:
+            self.repairs.add("nested_entry")
+            inner = {key: nested[0][key] for key in nested[0] if key in known_fields(self._rubric)}
+            differ = [key for key in inner if key in fields and fields[key] != inner[key]]
+            return None if differ else {**fields, **inner}
+        before = set(self.repairs)
+        stated = [self._on_the_scale(value, scale) for value in others.values()]
+        ratings = {rating for rating in stated if rating is not None}
+        if "rating" in fields:
+            self.repairs = before
+            own = self._on_the_scale(fields["rating"], scale)
+            return fields if own is None or ratings <= {own} else None
+        if len(ratings) != 1:
+            return fields
+        self.repairs.add("rating_under_another_name")
+        return {**fields, "rating": ratings.pop()}
+
+    def _on_the_scale(self, value: object, scale: Scale) -> object:
+        """The rating that a value spells; None where it spells none of the scale."""
+        if isinstance(value, (dict, list)) and len(value) > _MOST_ITEMS:
+            raise TooMuch
+        found = self._rating(value, scale)
+        return found if type(found) in (int, str) and found in scale.ratings else None
 
     def _repair_rated(self, fields: dict[str, object]) -> None:
         assert self._rubric.scale is not None
@@ -80,7 +125,7 @@ class EntryRepair:
     def _rating(self, value: object, scale: Scale) -> object:
         """The rating of the scale that the value spells; the value itself where there is none."""
         if isinstance(scale.lowest, int):
-            return self._number(value)
+            return self._number(self._unwrapped(value, scale), scale)
         if not isinstance(value, str) or value in scale.ratings:
             return value
         spelt = _spelling(value)
@@ -90,14 +135,34 @@ class EntryRepair:
         self.repairs.add("rating_spelling")
         return matches[0]
 
-    def _number(self, value: object) -> object:
-        if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value.strip()):
+    def _unwrapped(self, value: object, scale: Scale) -> object:
+        """The number in a list of one, or the one number of the scale in an object."""
+        if isinstance(value, list) and len(value) == 1:
+            self.repairs.add("rating_in_a_list")
+            return value[0]
+        if isinstance(value, dict):
+            numbers = [each for each in value.values() if type(each) in (int, float)]
+            if len(numbers) == 1 and numbers[0] in scale.ratings:
+                self.repairs.add("rating_in_an_object")
+                return numbers[0]
+        return value
+
+    def _number(self, value: object, scale: Scale) -> object:
+        number = whole_number(value, scale.highest) if isinstance(value, str) else None
+        if number is not None:
             self.repairs.add("rating_as_text")
-            return int(value.strip().partition(".")[0])
+            return number
         if isinstance(value, float) and value.is_integer() and abs(value) < 2**31:
             self.repairs.add("rating_as_decimal")
             return int(value)
         return value
+
+    def _yes_or_no(self, value: object) -> object:
+        said = str(value).strip().lower() if type(value) in (int, str) else ""
+        if said in _YES_AND_NO:
+            self.repairs.add("flag_as_number" if type(value) is int else "flag_as_text")
+            return _YES_AND_NO[said]
+        return self._flag(value)
 
     def _flag(self, value: object) -> object:
         if value is None:

@@ -53,13 +53,13 @@ Arrange = Callable[[Mapping[str, Request]], list[str]]
 @dataclass(frozen=True, slots=True)
 class _AskedCall:
     """One call: the ids of the items that count, the ids of the controls planted among them with
-    what is right there, and all of these ids in the order of the prompt.
+    what is right there, and all of these ids in the order of the prompt, with their items' texts.
     """
 
     ids: list[str]
     call: ChatCall
     controls: Mapping[str, bool]
-    shown: Sequence[str]
+    shown: Mapping[str, str]
 
 
 @dataclass(slots=True)
@@ -180,9 +180,12 @@ class GroupAnswer:
             [self.fingerprint, again],
         )
         if not planted.controls:
-            return _AskedCall(ids, self.make_call(items, again), {}, ids)
+            return _AskedCall(ids, self.make_call(items, again), {}, self._item_texts(items))
         shown, controls = self._with_controls(items, planted)
-        return _AskedCall(ids, self.make_call(shown, again), controls, list(shown))
+        return _AskedCall(ids, self.make_call(shown, again), controls, self._item_texts(shown))
+
+    def _item_texts(self, items: Mapping[str, Request]) -> dict[str, str]:
+        return {name: request.text(self.rubric.item) for name, request in items.items()}
 
     def _with_controls(
         self, items: Mapping[str, Request], planted: Planted
@@ -220,7 +223,14 @@ class GroupAnswer:
             reason = "the model gave a reply of another kind"
             return self._settle_without_verdict(asked.ids, Status.FAILED, reason)
         is_cut = reply.finish == "length"
-        verdicts = parse(reply.text, self.rubric, asked.shown, cut=is_cut, data=self._texts())
+        verdicts = parse(
+            reply.text,
+            self.rubric,
+            list(asked.shown),
+            cut=is_cut,
+            data=self._texts(),
+            item_texts=asked.shown,
+        )
         if reply.finish in _REFUSALS or (not verdicts and _refuses(reply.text)):
             why = f" ({reply.finish})" if reply.finish in _REFUSALS else ""
             reason = f"the model refused to answer{why}"

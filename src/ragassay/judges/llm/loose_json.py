@@ -1,8 +1,8 @@
 """A reader of what is nearly JSON: Python literals, trailing commas, comments, stray quotes.
 
-Only the form is loose. Each value stands in the text as it is returned: nothing that is missing is
-added (a closing bracket, a quote, a comma between fields), and a key given twice, NaN or an
-infinity makes the whole value unreadable.
+Only the form is loose. Each value stands in the text as it is returned: no quote and no bracket
+that is missing is added, a missing comma only where none but it can be missing, and a key given
+twice makes the whole value unreadable. NaN and infinities are numbers that are on no scale.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 MOST_TOKENS = 8_000
 _MOST_DEPTH = 24
 
-SAFE_REPAIRS = frozenset({"trailing_comma", "escapes", "python_words", "odd_blanks"})
+SAFE_REPAIRS = frozenset({"trailing_comma", "escapes", "python_words", "odd_blanks", "no_number"})
 """Repairs of a value whose strings begin and end as in JSON."""
 
 _BLANK = re.compile(
@@ -36,6 +36,8 @@ _WORDS: dict[str, object] = {
     "False": False,
     "None": None,
 }
+_NO_NUMBER = re.compile(r"(?:NaN|-?Infinity)\b")
+_ELLIPSIS = re.compile(r"(?:\.{3}|…)[\s,]*+")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -86,8 +88,18 @@ class LooseReader:
             if self._text[at : at + 1] != ":" or key in members:
                 raise _Unreadable
             members[key], at = self._value(self._blank(at + 1), depth)
-            at = self._after_member(at, "}")
+            at = self._after_member(at, "}", members[key])
+            if depth == 1 and self._text[at : at + 1] == "]":
+                at = self._behind_surplus_bracket(at)
         return members, at + 1
+
+    def _behind_surplus_bracket(self, at: int) -> int:
+        """At the end of the outermost object, before which one bracket too many stands."""
+        at = self._blank(at + 1)
+        if self._text[at : at + 1] != "}":
+            raise _Unreadable
+        self._repairs.add("surplus_bracket")
+        return at
 
     def _list(self, at: int, depth: int) -> tuple[list[object], int]:
         items: list[object] = []
@@ -95,16 +107,28 @@ class LooseReader:
         while self._text[at : at + 1] != "]":
             item, at = self._value(at, depth)
             items.append(item)
-            at = self._after_member(at, "]")
+            at = self._after_member(at, "]", item)
+            ellipsis = _ELLIPSIS.match(self._text, at)
+            if ellipsis is not None and self._text[ellipsis.end() : ellipsis.end() + 1] == "]":
+                at = ellipsis.end()
+                self._repairs.add("ellipsis")
         return items, at + 1
 
-    def _after_member(self, at: int, closing: str) -> int:
+    def _after_member(self, at: int, closing: str, member: object) -> int:
         """Behind the comma, or at the closing bracket."""
         at = self._blank(at)
         mark = self._text[at : at + 1]
-        if mark == closing:
+        if mark == closing or (mark == "]" and isinstance(member, list)):
             return at
         if mark != ",":
+            # Behind a string it might be the string that goes on.
+            next_one = "{" if closing == "]" else '"'
+            is_between = isinstance(member, dict) or (
+                closing == "}" and not isinstance(member, str)
+            )
+            if mark == next_one and is_between:
+                self._repairs.add("missing_comma")
+                return at
             raise _Unreadable
         at = self._blank(at + 1)
         if self._text[at : at + 1] == closing:
@@ -168,6 +192,10 @@ class LooseReader:
             is_whole = number[1] is None and number[2] is None
             value = int(number[0]) if is_whole else float(number[0])
             return value, number.end()
+        no_number = _NO_NUMBER.match(self._text, at)
+        if no_number is not None:
+            self._repairs.add("no_number")
+            return float("nan"), no_number.end()
         word = _WORD.match(self._text, at)
         if word is None or word[0] not in _WORDS:
             raise _Unreadable

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 # How many JSON-like starts, and how many of them without an object, are tried before the rest of a
 # text is left unread: a hostile reply must not cost quadratic time.
@@ -37,7 +38,15 @@ DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_unique, parse_consta
 """The decoder of what is read as it stands; it raises ValueError or RecursionError."""
 
 
-def objects(text: str) -> Iterator[dict[str, object]]:
+class PlacedObject(NamedTuple):
+    """A JSON object, and where it begins and ends."""
+
+    value: dict[str, object]
+    start: int
+    end: int
+
+
+def objects(text: str) -> Iterator[PlacedObject]:
     """The complete JSON objects that stand in a text, outermost ones, in order."""
     at = 0
     failures = 0
@@ -55,7 +64,7 @@ def objects(text: str) -> Iterator[dict[str, object]]:
             wasted_budget -= wasted_by(error, text, start.start())
         else:
             if isinstance(value, dict):
-                yield value
+                yield PlacedObject(value, start.start(), at)
 
 
 def wasted_at_most(text: str) -> int:

@@ -16,15 +16,20 @@ an answer is repaired, never its content:
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+from ragassay.judges.llm.copied_fields import CopiedFields, field_names
 from ragassay.judges.llm.entries import StatedVerdicts, TooMuch, Verdict, read_entry
 from ragassay.judges.llm.entry_repairs import EntryRepair
+from ragassay.judges.llm.item_order import ItemOrder
 from ragassay.judges.llm.loose_json import SAFE_REPAIRS, LooseReader
+from ragassay.judges.llm.missing_end import with_end
 from ragassay.judges.llm.objects import DECODER, objects
+from ragassay.judges.llm.plain_lists import plain_list
 from ragassay.judges.llm.top_values import TopValue, TopValues
 from ragassay.judges.llm.wrappers import (
     MOST_ENTRIES,
@@ -39,6 +44,10 @@ from ragassay.judges.rubric import Rubric
 _MOST_VALUES = 200
 _MOST_BRACES = 3_000
 _LONG_NUMBER = re.compile(r"[0-9]{400}")
+_CURLY = str.maketrans({"“": '"', "”": '"'})
+# Repairs that take the text of one string as a reply of its own.
+_STRINGS_IN_STRINGS = frozenset({"tool_call_as_text", "reply_in_a_string", "other_wrapper"})
+_NAMED_FIELD = re.compile(r"""\b(?:rating|verdict|score)\b["'`*]*+\s*+[:=]""", re.I)
 # How a string of the data could end one of the reply.
 _STRING_END = re.compile(r"""["']\s*+[,}\]/#]""")
 
@@ -62,17 +71,24 @@ class _ReadValue:
 @dataclass(slots=True)
 class SecondReading:
     """What the second reading finds. ids: what was asked, in the order of the prompt. data: the
-    texts that a judge might repeat. taken: the verdicts that it would give; stated: all that the
-    answer says of the items, which may contradict them.
+    texts that a judge might repeat; copied: finds fields of theirs. item_texts: the text of each
+    item by its id. taken: the verdicts that it would give; stated: all that the answer says of the
+    items, which may contradict them. spans: where its values begin and end. is_too_much: whether it
+    holds more than any honest answer does, so that nothing is taken.
     """
 
     rubric: Rubric
     ids: Sequence[str]
-    data: Iterable[str] = ()
+    data: tuple[str, ...]
+    copied: CopiedFields
+    item_texts: Mapping[str, str] | None = None
     taken: dict[str, Verdict] = field(default_factory=dict)
     stated: StatedVerdicts = field(init=False)
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    is_too_much: bool = False
     _unwrapping: Unwrapping = field(init=False)
     _entries_left: int = MOST_ENTRIES
+    _repairs: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         asked = frozenset(self.ids)
@@ -85,29 +101,62 @@ class SecondReading:
             self._read(answer, is_cut)
         except TooMuch:
             self.taken = {}
+            self.is_too_much = True
 
     def _read(self, answer: str, is_cut: bool) -> None:
         if answer.count("{") > _MOST_BRACES or _LONG_NUMBER.search(answer) is not None:
-            return
-        repairs: frozenset[str] = frozenset()
-        quoted = decoded(answer) if answer.lstrip().startswith('"') else None
-        if isinstance(quoted, str):
-            answer = quoted
-            repairs = frozenset({"reply_in_a_string"})
+            raise TooMuch
+        answer, repairs = self._plain(answer)
         values, broken_at = _top_values(answer)
+        if broken_at is not None and not is_cut:
+            answer, values, broken_at = self._completed(answer, values, broken_at)
+        repairs = self._repairs = repairs | self._repairs
         read_values: list[_ReadValue] = []
         for value in values:
             lists = self._unwrapping.entries(value.value, repairs | value.repairs)
             read_values.append(_ReadValue(value, lists))
+            self.spans.append((value.start, value.end))
         if broken_at is not None:
             for inner in objects(answer[broken_at:]):
-                for entries in self._unwrapping.entries(inner):
+                for entries in self._unwrapping.entries(inner.value):
                     self._verdicts(entries)
         self._take_last(answer, read_values)
         if not self.taken and broken_at is None:
             self._take_by_order(answer, read_values)
+            self._take_plain_list(answer, read_values)
         if not self.taken and broken_at is not None and is_cut:
             self.taken = self._verdicts(self._entries_before_the_cut(answer, broken_at))
+        if broken_at is not None and is_cut:
+            self.spans.append((broken_at, len(answer)))
+        if not repairs <= {"missing_end"}:
+            self.spans = [(0, len(answer))]
+
+    def _completed(
+        self, answer: str, values: list[TopValue], broken_at: int
+    ) -> tuple[str, list[TopValue], int | None]:
+        """The answer and its values with the end that its last one lacks."""
+        whole = with_end(answer, broken_at)
+        if whole is None:
+            return answer, values, broken_at
+        completed, still_broken_at = _top_values(whole)
+        # Two things that are missing leave too much to guess.
+        if still_broken_at is not None or any("missing_comma" in v.repairs for v in completed):
+            return answer, values, broken_at
+        self._repairs |= {"missing_end"}
+        return whole, completed, None
+
+    def _plain(self, answer: str) -> tuple[str, frozenset[str]]:
+        """The answer as JSON would be written, and what of it as a whole was repaired."""
+        quoted = decoded(answer) if answer.lstrip().startswith('"') else None
+        if isinstance(quoted, str):
+            return quoted, frozenset({"reply_in_a_string"})
+        if '"' in answer:
+            return answer, frozenset()
+        if "“" in answer or "”" in answer:
+            return answer.translate(_CURLY), frozenset({"curly_quotes"})
+        if "&quot;" in answer or "&#34;" in answer:
+            return html.unescape(answer), frozenset({"html_escapes"})
+        return answer, frozenset()
 
     # -- with ids
 
@@ -131,17 +180,29 @@ class SecondReading:
         behind it, or the data hold what ends a string and names a field.
         """
         value = read_values[at].value
-        if value.repairs <= SAFE_REPAIRS:
+        if self.copied.any_in(answer[value.start : value.end]):
+            return True
+        repairs = frozenset[str]().union(*(entry.repairs for entry in read_values[at].entries))
+        if self.copied.texts and not repairs.isdisjoint(_STRINGS_IN_STRINGS):
+            return True
+        if value.repairs | self._repairs - {"reply_in_a_string"} <= SAFE_REPAIRS:
             return False
         stop = read_values[at + 1].value.start if at + 1 < len(read_values) else len(answer)
-        return answer.find("}", value.end, stop) >= 0 or self._holds_a_field()
+        behind = answer[value.end : stop]
+        is_rest = "}" in behind or behind.count("]") > behind.count("[")
+        return is_rest or self._holds_a_field()
 
     def _holds_a_field(self) -> bool:
-        names = [self._key, *(flag.name for flag in self.rubric.flags)]
+        if self.copied.texts:
+            return True
+        names = {self._key, *field_names(self.rubric)}
         field_name = re.compile(rf"""(?:{"|".join(map(re.escape, names))})["']?\s*+:""", re.I)
-        for text in self._texts():
+        for text in self.data:
+            has_end = _STRING_END.search(text) is not None
             # An escape can spell the name.
-            if _STRING_END.search(text) and (field_name.search(text) or "\\" in text):
+            if has_end and "\\" in text:
+                return True
+            if (has_end or "{" in text or "}" in text) and field_name.search(text):
                 return True
         return False
 
@@ -150,11 +211,6 @@ class SecondReading:
         """The field that holds what was asked for."""
         return "rating" if self.rubric.writes == "ratings" else self.rubric.writes
 
-    def _texts(self) -> tuple[str, ...]:
-        if not isinstance(self.data, tuple):
-            self.data = tuple(self.data)
-        return self.data
-
     def _verdicts(self, entries: Entries) -> dict[str, Verdict]:
         """State what entries with an id say; returns the usable verdicts."""
         usable: dict[str, Verdict] = {}
@@ -162,6 +218,9 @@ class SecondReading:
             if entry.id is None:
                 continue
             verdict = self._verdict(entry.id, entry)
+            # What stands beside the list of verdicts may be about the items without rating them.
+            if verdict is None and entry.is_beside:
+                continue
             self.stated.state(entry.id, verdict)
             if verdict is not None:
                 usable.setdefault(entry.id, verdict)
@@ -188,21 +247,42 @@ class SecondReading:
         if len(lists) != 1 or len(lists[0]) != len(self.ids):
             return
         entries = lists[0]
-        if any(entry.id is not None or entry.is_foreign for entry in entries):
+        if any(entry.id is not None or entry.is_unclear for entry in entries):
             return
-        value = next(read_value.value for read_value in read_values if read_value.lists)
+        at = next(at for at, read_value in enumerate(read_values) if read_value.lists)
+        value = read_values[at].value
         around = answer[: value.start] + answer[value.end :]
+        if self._may_be_forged(answer, at, read_values):
+            return
         if "{" in around or "}" in around or self._may_be_repeated(entries):
             return
+        order = ItemOrder(self.rubric, self.ids, self.item_texts or {})
+        named_by = order.named([entry.fields for entry in entries])
+        if named_by is None:
+            return
         named: Entries = []
-        for name, entry in zip(self.ids, entries, strict=True):
-            named.append(entry._replace(id=name, repairs=entry.repairs | {"ids_by_order"}))
+        for name, entry in zip(named_by[0], entries, strict=True):
+            named.append(entry._replace(id=name, repairs=entry.repairs | {named_by[1]}))
         self.taken = self._verdicts(named)
+
+    def _take_plain_list(self, answer: str, read_values: Sequence[_ReadValue]) -> None:
+        """The verdicts of a list that is no JSON, where nothing else is in the answer."""
+        has_other = any(read_value.lists for read_value in read_values)
+        if self.taken or has_other or self.rubric.writes != "ratings":
+            return
+        # What is not in quotes at all could end anywhere.
+        if any("|" in text or _NAMED_FIELD.search(text) for text in self.data):
+            return
+        fields, form = plain_list(answer, self.ids, self._key)
+        entries = [Entry(each, str(each["id"]), False, frozenset({form})) for each in fields]
+        self.taken = self._verdicts(entries)
+        if entries:
+            self.spans = [(0, len(answer))]
 
     def _may_be_repeated(self, entries: Entries) -> bool:
         """Whether the entries could be a copy of the data, or of the rubric's examples."""
         has_brace = has_key = False
-        for text in self._texts():
+        for text in self.data:
             has_brace = has_brace or "{" in text
             # An escape can spell the key.
             has_key = has_key or self._key in text.lower() or "\\" in text

@@ -2,7 +2,7 @@
 
 A verdict inside the thoughts is a draft and counts for nothing, and thoughts without an end hold no
 answer. A mark of thinking inside a JSON string is text: judged data may hold any of them, and a
-judge that quotes such data has not begun to think.
+judge that quotes such data has not begun to think. So is one that a sentence speaks of.
 """
 
 from __future__ import annotations
@@ -34,6 +34,16 @@ _EDGE = re.compile(r"/|begin_of_|end_of_|start_|end_")
 _MOST_STEPS = 500
 # What may stand before an answer that has begun.
 _BEFORE_AN_ANSWER = re.compile(r"\s*+(?:```\w*+\s*+)?")
+# A sentence that speaks of a mark: words of its line before it, and behind it a mark of punctuation
+# or a word for what it is.
+_WORDS_BEFORE = re.compile(r"[^\W\d_]{2,}[ \t]++[\"'`“‘«(]?$|[^\W\d_][ \t]*+[\"'`“‘«(]$")
+_SPEAKS_OF_IT = re.compile(
+    r"[\"'`”’»)]*+[,;:!?)]|[\"'`”’»)]*+\.(?:\s|$)"
+    r"|[\"'`”’»)]*+[ \t]++(?:tags?|tokens?|marks?|markers?|elements?|blocks?)\b",
+    re.IGNORECASE,
+)
+_JUST_BEFORE = frozenset(" \t\"'`“‘«(")
+_MOST_BEFORE = 20
 
 
 def _has_rare_marks(text: str) -> bool:
@@ -61,11 +71,23 @@ class _Marks:
                 return None
             value = self._values.first(at, mark.start())
             if value is None:
-                return mark
+                if not self._is_spoken_of(mark):
+                    return mark
+                at = mark.end()
+                mark = self._next(at)
+                continue
             at = value.end
             if mark.start() < at:
                 mark = self._next(at)
         return None
+
+    def _is_spoken_of(self, mark: re.Match[str]) -> bool:
+        before = self._text[max(0, mark.start() - _MOST_BEFORE) : mark.start()]
+        return (
+            before[-1:] in _JUST_BEFORE
+            and _WORDS_BEFORE.search(before.rpartition("\n")[2]) is not None
+            and _SPEAKS_OF_IT.match(self._text, mark.end()) is not None
+        )
 
     def closing(self, opening: re.Match[str]) -> re.Match[str] | None:
         """The first mark behind an opening one that ends its thoughts."""

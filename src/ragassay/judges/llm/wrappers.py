@@ -6,6 +6,7 @@ a call of a tool that was written as text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,19 +19,23 @@ _MOST_DEPTH = 5
 # Far more than any call asks about; where a list holds more, nothing is repaired.
 MOST_ENTRIES = 400
 _ARGUMENTS = ("arguments", "parameters", "args", "input")
-# What models put around an id that they copy.
+# What models put around an id that they copy, and before it.
+_BEFORE_AN_ID = re.compile(r"(?:tag|id|item|claim)\b[\s:#=]*+", re.I)
 _AROUND_AN_ID = " \t\r\n#`'\"[]()<>"
 
 
 class Entry(NamedTuple):
     """What a reply says of one item. id: the item's, None where the entry names none that was
-    asked about; is_foreign: whether it names something else instead.
+    asked about; is_foreign: whether it names something else instead; is_unclear: whether it is no
+    entry, or names several; is_beside: whether it stands beside the list of verdicts.
     """
 
     fields: Mapping[str, object]
     id: str | None
     is_foreign: bool
     repairs: frozenset[str]
+    is_unclear: bool = False
+    is_beside: bool = False
 
 
 Entries = list[Entry]
@@ -68,8 +73,12 @@ class Unwrapping:
             return self._in_all(calls, (repairs - {"bare_list"}) | {"tool_call_as_text"}, depth)
         entries = [self.entry(item, repairs) for item in objects]
         if entries and len(objects) < len(items):
-            entries.append(Entry({}, None, True, repairs))
-        return [entries] if entries else []
+            entries.append(Entry({}, None, True, repairs, is_unclear=True))
+        found = [entries] if entries else []
+        for item in objects:
+            if any(key.strip().lower() == "verdicts" for key in item) and depth < _MOST_DEPTH:
+                found += self._in_object(item, repairs, depth + 1)
+        return found
 
     def _in_object(
         self, value: dict[str, object], repairs: frozenset[str], depth: int
@@ -79,7 +88,10 @@ class Unwrapping:
                 found = self._in_verdicts(inner, repairs, depth)
                 if key != "verdicts":
                     found = _with_repair(found, "key_spelling")
-                return found
+                # A second list beside it may contradict it.
+                rest = [other for name, other in value.items() if name != key]
+                beside = self._in_all(rest, repairs | {"other_wrapper"}, depth)
+                return found + list(map(_beside, beside))
         by_id = self._by_id(value, repairs)
         if by_id:
             return [by_id]
@@ -88,7 +100,9 @@ class Unwrapping:
         arguments = _arguments(value)
         if arguments is not None:
             return self._in_all([arguments], repairs | {"tool_call_as_text"}, depth)
-        return self._in_all(list(value.values()), repairs | {"other_wrapper"}, depth)
+        return self._in_all(
+            [_in_a_string(inner) for inner in value.values()], repairs | {"other_wrapper"}, depth
+        )
 
     def _in_verdicts(self, inner: object, repairs: frozenset[str], depth: int) -> list[Entries]:
         if isinstance(inner, list):
@@ -115,6 +129,8 @@ class Unwrapping:
             name, spelling = self._asked_id(key)
             if name is None:
                 continue
+            if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], dict):
+                inner = inner[0]
             fields: Mapping[str, object] = {self._field: inner}
             if isinstance(inner, dict):
                 entry = self.entry(inner, frozenset())
@@ -148,7 +164,7 @@ class Unwrapping:
         if len(names) == 1:
             return Entry(fields, names.pop(), False, repairs | {"id_under_another_name"})
         is_blank = given is None or (isinstance(given, str) and not given.strip())
-        return Entry(fields, None, bool(names) or not is_blank, repairs)
+        return Entry(fields, None, bool(names) or not is_blank, repairs, is_unclear=bool(names))
 
     def _asked_id(self, given: object) -> tuple[str | None, frozenset[str]]:
         """The id that is given, if it was asked about, and whether its spelling was repaired."""
@@ -159,6 +175,7 @@ class Unwrapping:
         elif given in self.asked:
             return given, frozenset()
         plain = given.strip(_AROUND_AN_ID)
+        plain = _BEFORE_AN_ID.sub("", plain, count=1).strip(_AROUND_AN_ID)
         if plain == plain.upper():
             plain = plain.lower()
         if plain in self.asked:
@@ -182,6 +199,13 @@ def _arguments(value: dict[str, object]) -> object | None:
     return None
 
 
+def _in_a_string(value: object) -> object:
+    """The object that is the whole of a string; any other value as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] == "{":
+        return decoded(value)
+    return value
+
+
 def decoded(text: str) -> object | None:
     """The value that is the whole of a text; None where there is none."""
     text = text.strip()
@@ -190,6 +214,10 @@ def decoded(text: str) -> object | None:
     except (ValueError, RecursionError):
         return None
     return value if end == len(text) else None
+
+
+def _beside(entries: Entries) -> Entries:
+    return [entry._replace(is_beside=True) for entry in entries]
 
 
 def _with_repair(found: list[Entries], repair: str) -> list[Entries]:

@@ -1,0 +1,107 @@
+"""Fields of a reply that may be a copy of the data: a judge that quotes a text without escaping it
+lets that text end the judge's string and go on with fields of its own.
+
+Such a reply is valid JSON by accident. What gives it away is that all between the end of the string
+and the field stands in the data as well: the judge writes nothing there. Blanks, case, escapes and
+the kind of quotes do not count, for a judge may change them as it copies.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+
+from ragassay.judges.rubric import Rubric
+
+_TOKEN = re.compile(r'"((?:[^"\\]++|\\.)*+)"(\s*+:)?', re.DOTALL)
+_UNICODE_ESCAPE = re.compile(r"\\++[ux]\{?([0-9a-fA-F]{2,4})\}?")
+_NO_MATTER = re.compile(r"[\s\\\u00ad\u200b\u200c\u200d\u2060\ufeff]++")
+_QUOTES = str.maketrans(dict.fromkeys("'“”„‟″«»‘’‚‛`´＂", '"'))
+_MARKS = ",[]{}"
+# Where a quotation begins: the quote that ends a string there may be the judge's own, put before
+# words of the data.
+_BEGINS_A_QUOTATION = re.compile(r"(?:^|[\s:;,(\[{<>=\-–—\"'“”„‘’«»`])$")
+_MOST_CHARS = 300
+_MOST_FIELDS = 1_000
+
+
+def field_names(rubric: Rubric) -> frozenset[str]:
+    """The fields of an entry that decide what it says, in small letters."""
+    names = {flag.name for flag in rubric.flags}
+    if rubric.writes == "ratings":
+        names.add("rating")
+    if rubric.writes == "claims":
+        names.add("trivial")
+    if rubric.asks_sources:
+        names.add("supported_by")
+    return frozenset(name.casefold() for name in names)
+
+
+class CopiedFields:
+    """Finds fields of a reply that stand in the data. data: the texts of the prompt."""
+
+    def __init__(self, rubric: Rubric, ids: Sequence[str], data: Iterable[str]) -> None:
+        self._names = field_names(rubric)
+        self._ids = frozenset(ids)
+        self.texts = list(filter(None, map(self._with_fields, data)))
+        """The texts that hold such a field, in the form in which they are compared."""
+
+    def any_in(self, raw: str) -> bool:
+        """Whether a field of a JSON value, as it stands in the reply, may be one of the data."""
+        if not self.texts:
+            return False
+        seen: set[tuple[str, str]] = set()
+        for before, between in self._fields(raw):
+            seen.add((before, between))
+            if len(seen) > _MOST_FIELDS:
+                return True
+        return any(_stands_in(text, *each) for text, each in product(self.texts, seen))
+
+    def _with_fields(self, text: str) -> str:
+        """The text in the form in which it is compared; "" where it holds no field."""
+        low = text.lower()
+        may_spell = "\\" in text or "&" in text
+        if not may_spell and not any(name in low for name in self._names):
+            return ""
+        plain = _plain(text)
+        return plain if any(f'"{name}":' in plain for name in self._names) else ""
+
+    def _fields(self, raw: str) -> Iterator[tuple[str, str]]:
+        """Of each field that decides: the end of the string before it, and what stands between."""
+        said, end = "", -1
+        for token in _TOKEN.finditer(raw):
+            if token[2] is None:
+                # Nothing but the judge writes an id.
+                said, end = (token[1][-40:], token.end()) if token[1] not in self._ids else ("", -1)
+            elif end >= 0 and _plain(token[1][:80]) in self._names:
+                start = max(end, token.end() - _MOST_CHARS)
+                yield said, _plain(raw[start : token.end()]).lstrip(_MARKS)
+
+
+def _plain(text: str) -> str:
+    """A text without what may change as it is copied."""
+    if "&" in text:
+        text = html.unescape(text)
+    if "\\" in text:
+        text = _UNICODE_ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
+    return _NO_MATTER.sub("", text.translate(_QUOTES)).casefold()
+
+
+def _stands_in(text: str, said: str, between: str) -> bool:
+    """Whether a field stands in a text behind the same end of a string."""
+    at = text.find(between)
+    if at < 0:
+        return False
+    if _BEGINS_A_QUOTATION.search(said) is not None:
+        return True
+    last = _plain(said)[-1:]
+    for _ in range(_MOST_FIELDS):
+        before = text[max(0, at - 40) : at].rstrip(_MARKS)
+        if not before or (before[-1] == '"' and before.rstrip('"')[-1:] in ("", last)):
+            return True
+        at = text.find(between, at + 1)
+        if at < 0:
+            return False
+    return True
