@@ -15,7 +15,7 @@ _NUMBER = re.compile(
 )
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.I)
-_RATING_LIKE = re.compile(r"rating|score|verdict|grade|judge?ment|value|label")
+_RATING_LIKE = re.compile(r"(?:rating|score|verdict|grade|judge?ment|value|label)(?!s)")
 _OF_THE_SCALE = re.compile(r"max|min|scale|range|out_?of|threshold")
 
 
