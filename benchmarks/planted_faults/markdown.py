@@ -1,0 +1,84 @@
+"""The page that the benchmark writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.planted_faults.figures import MARKS
+from benchmarks.planted_faults.overturned import MARK
+
+HEAD = (
+    "| kind | pairs | bad rows that fail | pass | undecided | good twins that pass | fail"
+    " | undecided | marks reached | word overlap: bad fail / good pass |"
+)
+NAMES = {"bad_fail": "fail", "good_pass": "pass", "undecided": "undecided"}
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """The result as a page."""
+    conditions = result["conditions"]
+    lines = [
+        "# Planted faults",
+        "",
+        (
+            f"{conditions['date']}; offline judge {conditions['model']}; Python"
+            f" {conditions['python']}; `{conditions['command']}`; {conditions['seconds']} s. An"
+            " answer that its passages support and the same answer with one fault, under the metric"
+            " groundedness as it is by default. Intervals: 95 %, over documents."
+        ),
+        "",
+        (
+            f"Marks: at least {MARKS['bad_fail']:.0%} of the bad rows fail, at least"
+            f" {MARKS['good_pass']:.0%} of their good twins pass, at most"
+            f" {MARKS['undecided']:.0%} are undecided. Word overlap has the cut that is best for it"
+            " on these very pairs."
+        ),
+    ]
+    for source, kinds in result["sources"].items():
+        lines += ["", f"## {source.capitalize()}", "", HEAD, "|---" + "|---:" * 9 + "|"]
+        lines += [_line(kind, of) for kind, of in kinds.items()]
+    if "overturned" in result:
+        lines += ["", *_overturned(result["overturned"])]
+    return "\n".join(lines)
+
+
+def _line(kind: str, of: dict[str, Any]) -> str:
+    reached = [NAMES[name] for name, yes in of["reached"].items() if yes]
+    cells = [
+        kind,
+        str(of["pairs"]),
+        _rate(of["bad_fail"]),
+        str(of["bad"]["pass"]),
+        str(of["bad"]["undecided"]),
+        _rate(of["good_pass"]),
+        str(of["good"]["fail"]),
+        str(of["good"]["undecided"]),
+        ", ".join(reached) or "none",
+        f"{of['overlap']['bad_fail']:.2f} / {of['overlap']['good_pass']:.2f}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _rate(of: dict[str, Any]) -> str:
+    low_high = of["interval"]
+    span = f" [{low_high[0]:.2f}, {low_high[1]:.2f}]" if low_high else ""
+    return f"{of['rate']:.2f}{span}"
+
+
+def _overturned(found: dict[str, Any]) -> list[str]:
+    """The table of rules; a sentence where the judge names none."""
+    lines = [
+        "## Supported claims that a rule overturned",
+        "",
+        (
+            f"{found['claims']} claims of dev rows that people called supported; {found['fail']} of"
+            f" them fail, {found['overturned']} after a rule named a conflict:"
+            f" {_rate(found)}, mark at most {MARK:.0%}."
+        ),
+    ]
+    if not found["by_rule"]:
+        return [*lines, "", "No reply of this judge names a rule."]
+    lines += ["", "| rule | claims overturned | share |", "|---|---:|---:|"]
+    for rule, count in found["by_rule"].items():
+        lines.append(f"| {rule} | {count} | {count / found['claims']:.2%} |")
+    return lines

@@ -1,0 +1,49 @@
+"""Pairs of answers, of which one is supported by its passages and the other has one planted fault.
+
+A line of a file of pairs: {"id", "kind", "question", "contexts", "good", "bad"}; "question" may be
+missing. rows_by_hand.jsonl holds those that were written for this benchmark.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+KINDS = ("number", "unit", "date", "name", "negation", "reversal", "quantifier", "swap")
+BY_HAND = Path(__file__).with_name("rows_by_hand.jsonl")
+
+
+class Pair(NamedTuple):
+    """good: the passages support it. bad: the same answer with one fault of the kind.
+
+    source: where the pair comes from ("hand", "rules, dev rows", a file's name). cluster: pairs of
+    one cluster share their passages or their document; intervals draw clusters.
+    """
+
+    id: str
+    kind: str
+    question: str | None
+    contexts: tuple[str, ...]
+    good: str
+    bad: str
+    source: str
+    cluster: str
+
+
+def read_pairs(path: Path, source: str) -> list[Pair]:
+    """The pairs of a file. Raises ValueError naming the line that is none."""
+    found = []
+    for at, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            one = json.loads(line)
+            contexts = tuple(one["contexts"])
+            good, bad = one["good"], one["bad"]
+            kind, name = one["kind"], str(one.get("id", at))
+        except (ValueError, KeyError, TypeError) as problem:
+            raise ValueError(f"{path}:{at}: not a pair: {problem!r}") from problem
+        cluster = "\n".join(sorted(contexts))
+        found.append(Pair(name, kind, one.get("question"), contexts, good, bad, source, cluster))
+    return found
