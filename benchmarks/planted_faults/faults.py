@@ -281,6 +281,8 @@ def name(answer: str, evidence: Evidence) -> Iterator[str]:
         first, last = at.group().split()[0], at.group().split()[-1]
         if first.lower() not in FIRST_NAMES or not evidence.has(last):
             continue
+        if len(at.group().split()) > 3 or not last[-1].isalpha():
+            continue
         if answer.count(last) > 1 or answer.count(first) > 1:
             continue
         nearest = evidence.nearest(answer)
@@ -303,7 +305,7 @@ def name(answer: str, evidence: Evidence) -> Iterator[str]:
 def _persons(evidence: Evidence) -> Iterator[str]:
     for at in NAME.finditer(evidence.text):
         words = at.group().split()
-        if words[0].lower() in FIRST_NAMES and len(words) == 2:
+        if words[0].lower() in FIRST_NAMES and len(words) == 2 and words[1][-1].isalpha():
             yield at.group()
 
 
@@ -419,7 +421,7 @@ def _means_else(old: str, before: str, after: str) -> bool:
     if old in ("more", "less", "most", "least"):
         return re.search(r"\b(?:for|one|any|no|at)\s+$", before) is not None
     aside = (
-        r"\s+(?:name|names|time|times|place|out|up|down|on|off|in|as|for|downs|team|class|half)\b"
+        r"\s+(?:names?|times?|place|out|up|down|on|off|in|as|for|to|downs|team|class|half|ones)\b"
     )
     return re.match(aside, after) is not None
 
@@ -465,8 +467,10 @@ def _fits(old: str, before: str, after: str) -> bool:
             before,
             re.IGNORECASE,
         )
-        adjective = re.match(r"\s+\w+(?:ous|less)\b", after)
-        return follows is not None and bad is None and adjective is None
+        other = re.match(r"\s+(?:\w+(?:ous|less)|hundred|thousand|million)\b", after)
+        return follows is not None and bad is None and other is None
+    if old == "a variety of" and re.match(r"\s+(?:the|its|their|his|her)\b", after):
+        return False
     if old in ("every", "each of") and re.match(rf"\s+(?:{'|'.join(SMALL)}|\d|other|day)", after):
         return False
     compared = re.search(r"\b(?:less|more|most|the)\s+$", before, re.IGNORECASE)

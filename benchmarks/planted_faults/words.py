@@ -118,7 +118,7 @@ ANTONYMS = _both_ways(
     cheaper=dearer, earliest=latest, earlier=later, before=after, above=below, won=lost,
     winning=losing, wins=loses, winner=loser, victory=defeat, bought=sold, buys=sells,
     accepted=rejected, accepts=rejects, approved=rejected, allowed=forbidden,
-    allows=forbids, permitted=prohibited, legal=illegal, supported=opposed,
+    allows=forbids, permitted=prohibited, supported=opposed,
     supports=opposes, included=excluded, includes=excludes, opened=closed, opens=closes,
     began=ended, begins=ends, begin=end, started=ended, starts=ends, starting=ending,
     northern=southern, north=south, eastern=western, east=west, male=female,
@@ -127,7 +127,7 @@ ANTONYMS = _both_ways(
     urban=rural, guilty=innocent, alive=dead, possible=impossible, able=unable,
     likely=unlikely, known=unknown, safe=dangerous, easy=difficult, easier=harder,
     active=inactive, agreed=refused, agrees=refuses, improved=worsened, improves=worsens,
-    raised=lowered, raises=lowers, expanded=shrunk, arrived=left, joined=left, hired=fired,
+    raised=lowered, raises=lowers, expanded=shrunk, hired=fired,
     loved=hated, loves=hates, remembered=forgot, first=last, upper=lower, inside=outside,
     strong=weak, rich=poor, popular=unpopular, presence=absence, often=rarely,
     promotes=prevents, activates=inhibits, enhances=impairs, induces=suppresses,
@@ -136,8 +136,8 @@ ANTONYMS = _both_ways(
     helped=hindered, helps=hinders, admitted=denied, admits=denies, confirmed=denied,
     freed=jailed, acquitted=convicted, survived=died, defeated=lost to, beat=lost to,
     beats=loses to, more=less, most=least, strengthen=weaken, strengthened=weakened,
-    raise=lower, reduce=raise, reduces=raises, reduced=raised, reducing=raising,
-    appeared=vanished, victim=culprit, junior=senior
+    raise=lower, reduce=raise, reduces=raises, reduced=raised,
+    appeared=vanished, junior=senior
     """
 )
 
@@ -167,12 +167,12 @@ QUANTIFIERS = {
     "generally": "never",
     "typically": "never",
     "never": "always",
-    "at least": "at most",
-    "at most": "at least",
+    "at least": "fewer than",
+    "at most": "more than",
     "more than": "at most",
     "less than": "at least",
     "fewer than": "at least",
-    "up to": "at least",
+    "up to": "more than",
     "must": "need not",
     "is the only": "is far from the only",
     "was the only": "was far from the only",
