@@ -1,7 +1,7 @@
 """Pairs of answers, of which one is supported by its passages and the other has one planted fault.
 
 A line of a file of pairs: {"id", "kind", "question", "contexts", "good", "bad"}; "question" may be
-missing. rows_by_hand.jsonl holds those that were written for this benchmark.
+missing. rows_by_hand.jsonl and rows_close_by_hand.jsonl were written for this benchmark.
 """
 
 from __future__ import annotations
@@ -11,14 +11,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 KINDS = ("number", "unit", "date", "name", "negation", "reversal", "quantifier", "swap")
-BY_HAND = Path(__file__).with_name("rows_by_hand.jsonl")
+# Source -> file. In the first the good twins are mostly said in other words than the passage's.
+BY_HAND = {
+    "by hand, reworded": Path(__file__).with_name("rows_by_hand.jsonl"),
+    "by hand, close to the passage": Path(__file__).with_name("rows_close_by_hand.jsonl"),
+}
 
 
 class Pair(NamedTuple):
     """good: the passages support it. bad: the same answer with one fault of the kind.
 
-    source: where the pair comes from ("hand", "rules, dev rows", a file's name). cluster: pairs of
-    one cluster share their passages or their document; intervals draw clusters.
+    source: where the pair comes from ("by hand, reworded", "rules, dev rows", a file's name).
+    cluster: pairs of one cluster share their passages or their document; intervals draw clusters.
     """
 
     id: str
@@ -29,6 +33,11 @@ class Pair(NamedTuple):
     bad: str
     source: str
     cluster: str
+
+
+def pairs_by_hand() -> list[Pair]:
+    """All pairs that were written by hand."""
+    return [pair for source, path in BY_HAND.items() for pair in read_pairs(path, source)]
 
 
 def read_pairs(path: Path, source: str) -> list[Pair]:

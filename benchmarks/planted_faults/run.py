@@ -4,11 +4,11 @@
     python benchmarks/planted_faults/run.py --rows FILE           # other pairs of the same form
     python benchmarks/planted_faults/run.py --show number 20      # what was judged wrongly
 
-Pairs written by hand (rows_by_hand.jsonl) and pairs made by rules from rows that people called
-supported, of eight kinds of fault, under the metric groundedness as it is by default. Beside it
-word overlap: the share of an answer's words that stand in its passages, with the cut that is best
-for it on these very pairs. The second table counts claims of supported dev rows in which a rule of
-the judge named a conflict. --rows and --show store nothing.
+Pairs written by hand (rows_by_hand.jsonl, rows_close_by_hand.jsonl) and pairs made by rules from
+rows that people called supported, of eight kinds of fault, under the metric groundedness as it is
+by default. Beside it word overlap: the share of an answer's words that stand in its passages, with
+the cut that is best for it on these very pairs. The second table counts claims of supported dev
+rows in which a rule of the judge named a conflict. --rows and --show store nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from benchmarks.planted_faults import overturned
 from benchmarks.planted_faults.by_rules import made_pairs
 from benchmarks.planted_faults.figures import Judged, figures
 from benchmarks.planted_faults.markdown import markdown
-from benchmarks.planted_faults.pairs import BY_HAND, KINDS, Pair, read_pairs
+from benchmarks.planted_faults.pairs import KINDS, Pair, pairs_by_hand, read_pairs
 from benchmarks.planted_faults.verdicts import judged
 
 from ragassay.models.offline import OfflineModel
@@ -87,7 +87,7 @@ def _pairs(options: argparse.Namespace, kind: str | None) -> list[Pair]:
     if options.rows is not None:
         pairs = read_pairs(options.rows, options.rows.stem)
     else:
-        pairs = read_pairs(BY_HAND, "hand")
+        pairs = pairs_by_hand()
         if not (options.hand and kind):
             pairs += made_pairs(options.data)
     return [pair for pair in pairs if kind in (None, pair.kind)]

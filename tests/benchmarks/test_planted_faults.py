@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.planted_faults.faults import RULES, Evidence
 from benchmarks.planted_faults.figures import Judged, figures
 from benchmarks.planted_faults.overturned import rules_of
-from benchmarks.planted_faults.pairs import BY_HAND, KINDS, Pair, read_pairs
+from benchmarks.planted_faults.pairs import KINDS, Pair, pairs_by_hand
 from benchmarks.planted_faults.words import PLACES
 
 PASSAGE = (
@@ -23,7 +23,7 @@ PASSAGE = (
 
 
 def test_every_kind_has_its_rows_by_hand() -> None:
-    pairs = read_pairs(BY_HAND, "hand")
+    pairs = pairs_by_hand()
     of_kind = Counter(pair.kind for pair in pairs)
     assert set(of_kind) == set(KINDS)
     assert min(of_kind.values()) >= 40
