@@ -11,6 +11,22 @@ HEAD = (
     "| kind | pairs | bad rows that fail | pass | undecided | good twins that pass | fail"
     " | undecided | marks reached | word overlap: bad fail / good pass |"
 )
+ABOUT = {
+    "by hand, reworded": (
+        "Everyday texts, written for this. Most good twins say it in other words, sums and"
+        " conversions included; the fault is often a word that the passages have."
+    ),
+    "by hand, close to the passage": (
+        "The same texts; the good twins nearly repeat a sentence of the passage."
+    ),
+    "rules, dev rows": (
+        "Good twins are dev rows that people called supported; rules planted the fault."
+    ),
+    "rules, train rows": (
+        "To fill up where dev rows are few. The judge was fitted on train rows of most of these"
+        " sets, so the good twins are not new to it."
+    ),
+}
 NAMES = {"bad_fail": "fail", "good_pass": "pass", "undecided": "undecided"}
 
 
@@ -35,7 +51,9 @@ def markdown(result: dict[str, Any]) -> str:
         ),
     ]
     for source, kinds in result["sources"].items():
-        lines += ["", f"## {source.capitalize()}", "", HEAD, "|---" + "|---:" * 9 + "|"]
+        lines += ["", f"## {source.capitalize()}", ""]
+        lines += [ABOUT[source], ""] if source in ABOUT else []
+        lines += [HEAD, "|---" + "|---:" * 9 + "|"]
         lines += [_line(kind, of) for kind, of in kinds.items()]
     if "overturned" in result:
         lines += ["", *_overturned(result["overturned"])]
