@@ -10,6 +10,7 @@ import pytest
 
 from ragassay.testing import LLMServer
 from support.commands import run_in_process
+from support.odd_server import Answer, OddServer
 
 
 def doctor(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -71,6 +72,45 @@ def test_a_judge_that_cannot_judge_is_exit_code_5(
     assert "does not judge the known example: 0 of 4 verdicts right" in done.stdout
     (model,) = json.loads(as_json.stdout)["models"]
     assert "no verdict could be read" in model["problem"]
+
+
+def test_a_judge_that_does_not_answer_is_shown_with_the_servers_words_and_no_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with OddServer(lambda body: Answer(400, "daily maintenance window")) as server:
+        how = ["--judge", "openai:mock", "--base-url", server.url, "--store", "new.db"]
+        done = doctor(tmp_path, *how)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 5
+    assert lines[0] == "openai:mock has not answered the known example"
+    assert "answered 400: daily maintenance window" in lines[1]
+    assert any("; 1 request, " in line for line in lines)
+    assert not any(line.startswith(("  form of", "  temperature")) for line in lines)
+
+
+def test_only_what_was_seen_is_listed_and_a_new_store_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with LLMServer() as server:
+        how = ["--judge", "openai:mock", "--base-url", server.url, "--store", "new.db"]
+        done = doctor(tmp_path, *how)
+        sent = server.preflights
+    assert (done.returncode, sent) == (0, 1)
+    assert "  temperature       yes" in done.stdout.splitlines()
+    assert "seed" not in done.stdout, "no request had one"
+    again = doctor(tmp_path, "--store", "new.db")
+    assert "openai:mock at " in again.stdout
+
+
+def test_the_reply_of_a_judge_that_judges_wrongly_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with LLMServer(answer=lambda body: "I like cats.", known_example=False) as server:
+        done = doctor(tmp_path, "--judge", "openai:mock", "--base-url", server.url)
+    assert "  its reply begins: I like cats." in done.stdout.splitlines()
 
 
 def test_a_judge_of_this_machine_has_no_server(

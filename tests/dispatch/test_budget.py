@@ -145,9 +145,8 @@ def test_what_reused_judgments_cost_when_they_were_bought_is_saved() -> None:
 
 def test_an_answer_that_another_asker_paid_for_is_neither_sent_nor_uncertain() -> None:
     budget = LocalBudget(price, max_calls=2, max_cost=0.00009)
-    first, second = reserved(budget), reserved(budget)
-    budget.settle(CALL, first, Spend(1, 10, 5, cost=0.00002))
-    budget.settle(CALL, second, Spend(cost=0.0))
+    budget.settle(CALL, reserved(budget), Spend(1, 10, 5, cost=0.00002))
+    budget.settle(CALL, reserved(budget), Spend(cost=0.0))
     ledger = budget.ledger()
     assert (budget.sent, ledger.confirmed.calls, ledger.confirmed.cost) == (1, 1, 0.00002)
     assert (ledger.unbilled_calls, ledger.uncertain_calls, ledger.uncertain_cost) == (0, 0, 0.0)

@@ -387,7 +387,7 @@ def test_redirects_are_not_followed_so_that_the_key_stays_with_its_host(server: 
 
 
 @pytest.mark.parametrize(
-    "fault", ["empty", "html", "bad_json", "gzip", "truncated", "no_choices", "huge:33"]
+    "fault", ["empty", "bad_json", "gzip", "truncated", "no_choices", "huge:33"]
 )
 def test_a_damaged_reply_is_worth_a_retry_and_may_have_cost_something(
     server: LLMServer, fault: str
@@ -399,6 +399,25 @@ def test_a_damaged_reply_is_worth_a_retry_and_may_have_cost_something(
         True,
         False,
     )
+
+
+def test_a_web_page_before_any_answer_is_a_wrong_address(server: LLMServer) -> None:
+    error = fail(server, "html")
+    assert (error.kind, error.retryable, error.maybe_billed) == ("web_page", True, False)
+    assert server.url in error.message
+
+
+def test_a_web_page_after_an_answer_is_a_damaged_reply(server: LLMServer) -> None:
+    server.faults = [None, "html"]
+
+    async def two(model: ChatModel) -> CallError:
+        await model.call(CALL)
+        with pytest.raises(CallError) as caught:
+            await model.call(CALL)
+        return caught.value
+
+    error = with_model(server, two)
+    assert (error.kind, error.retryable, error.maybe_billed) == ("bad_reply", True, True)
 
 
 def test_after_a_damaged_reply_the_next_call_is_answered(server: LLMServer) -> None:

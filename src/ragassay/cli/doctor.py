@@ -45,6 +45,7 @@ def doctor(
     else:
         note(f"asking {judge} about the known example")
         chosen = make_options({**options, "judge": judge})
+        opened = opened or _new_store(store)
         local = [examine_local(uri, no_network=chosen.no_network) for uri in local_uris(judge)]
         # A local model alone is asked for its own task, and there is no server to ask.
         servers, reports = [], [] if judge in local_uris(judge) else examine(chosen, opened)
@@ -73,10 +74,17 @@ def _open(store: str | None) -> Store | None:
 
     try:
         return Store.open(store_file(store), make=False)
-    except RagAssayError:
-        if store is not None:
+    except RagAssayError as error:
+        if store is not None and error.code != "E0103":
             raise
         return None
+
+
+def _new_store(store: str | None) -> Store | None:
+    """The store that is named, made for what is learnt of a judge; None where none is named."""
+    from ragassay.store import Store
+
+    return None if store is None else Store.open(store)
 
 
 def _print(
@@ -127,18 +135,23 @@ def _print_store(store: Store | None) -> None:
 def _print_report(report: ModelReport) -> None:
     from ragassay.runs.doctor import capability_lines
 
-    verdict = "judges" if not report.problem else "does not judge"
-    print_lines(
-        f"{report.uri} {verdict} the known example: {report.right} of {report.asked} verdicts right"
-    )
+    if not report.asked:
+        print_lines(f"{report.uri} has not answered the known example")
+    else:
+        verdict = "judges" if not report.problem else "does not judge"
+        right = f"{report.right} of {report.asked} verdicts right"
+        print_lines(f"{report.uri} {verdict} the known example: {right}")
     if report.problem:
         print_lines(f"  why: {report.problem}")
+    if report.reply:
+        print_lines(f"  its reply begins: {report.reply}")
+    requests = "1 request" if report.calls == 1 else f"{report.calls} requests"
     cost = "price unknown" if report.cost is None else f"${report.cost:.6f}"
     print_lines(
-        f"  server: {report.provider} at {report.base_url}; {report.calls} requests, {cost}",
+        f"  server: {report.provider} at {report.base_url}; {requests}, {cost}",
         f"  texts go to: {', '.join(report.hosts)}",
     )
-    for what, how in capability_lines(report.capabilities):
+    for what, how in capability_lines(report.capabilities, report.accepted):
         print_lines(f"  {what:<17} {how}")
     for line in report.dropped:
         print_lines(f"  learnt: {line}")

@@ -175,7 +175,8 @@ class Ledger:
     cut_off_cost, a part of uncertain_cost, is an estimate from what such calls took, which is
     seldom exceeded. cached_judgments: read from the store instead of being asked again; saved_cost:
     what they cost when they were bought, as far as that is known. preflight: of confirmed, what was
-    spent before the rows, of which no judgment is stored.
+    spent before the rows, of which no judgment is stored. refused_calls: requests that the server
+    refused, which cost nothing; they count against a cap on calls.
     """
 
     confirmed: Spend = field(default_factory=Spend)
@@ -188,6 +189,7 @@ class Ledger:
     cut_off_calls: int = 0
     cut_off_cost: float = 0.0
     preflight: Spend = field(default_factory=Spend)
+    refused_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ class Account:
         self.cached = base.cached_judgments
         self.retries = base.retries
         self._preflight = base.preflight
+        self.refused_calls = base.refused_calls
 
     def add_answer(self, spend: Spend, most: Decimal | None) -> None:
         """An answer arrived. most: what one without a bill has cost at most (None: the price is not
@@ -89,6 +90,7 @@ class Account:
         self.cached += ledger.cached_judgments
         self.retries += ledger.retries
         self._preflight += ledger.preflight
+        self.refused_calls += ledger.refused_calls
 
     def ledger(
         self,
@@ -113,6 +115,7 @@ class Account:
             self._cut_off_calls + (open_calls if cut_off else 0),
             float(self._cut_off + (open_cost if cut_off else 0)),
             self._preflight,
+            self.refused_calls,
         )
 
 

@@ -40,7 +40,7 @@ class BatchedDispatcher(Dispatcher):
             reserved = await self._reserve(call)
             if reserved is None:
                 self._on_budget()
-                return CallFailed("over_budget", self._budget.stop_reason())
+                return CallFailed("over_budget", self._budget.refusal)
             outcome = await self._submit(call, reserved)
             if not isinstance(outcome, CallError):
                 return outcome
@@ -63,7 +63,9 @@ class BatchedDispatcher(Dispatcher):
         try:
             reply = await self._model.call(call)
         except CallError as error:
-            self._budget.settle(call, reserved, None, maybe_billed=error.maybe_billed)
+            self._budget.settle(
+                call, reserved, None, maybe_billed=error.maybe_billed, status=error.status
+            )
             return error
         except BaseException as stopped:
             # The model cancels a call that it has not put into a batch yet with this mark.

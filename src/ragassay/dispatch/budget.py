@@ -54,16 +54,24 @@ class Budget(ABC):
     def stop_reason(self) -> str:
         """Which cap was reached, and at what."""
 
-    def _reason(self, out_of_calls: bool, confirmed: Decimal, uncertain: Decimal) -> str:
+    @property
+    def refusal(self) -> str:
+        """Why a call was not made, without the amounts, so that it reads the same for every row."""
+        if self._max_cost is None:
+            return f"the cap of {self._max_calls:,} calls was reached"
+        return f"the cap of ${_dollars(self._max_cost)} leaves no room for another call"
+
+    def _reason(
+        self, out_of_calls: bool, confirmed: Decimal, uncertain: Decimal, refused: Decimal
+    ) -> str:
+        """refused: what a call may cost at most that was not made; 0 where that is not known."""
         if out_of_calls:
             return f"the cap of {self._max_calls:,} calls was reached"
         spent = f"${float(confirmed):.6g} confirmed"
         if uncertain:
             spent += f" and ${float(uncertain):.6g} held for calls without a bill"
-        return (
-            f"the worst case of the next call would pass the cap of ${_dollars(self._max_cost)}"
-            f" ({spent})"
-        )
+        most = f"which may cost ${float(refused):.6g}" if refused else "at its worst case"
+        return f"the next call, {most}, would pass the cap of ${_dollars(self._max_cost)} ({spent})"
 
 
 class LocalBudget(Budget):
@@ -85,7 +93,7 @@ class LocalBudget(Budget):
     ) -> None:
         super().__init__(max_calls, max_cost)
         self._price = price
-        self._output_limit = output_limit
+        self._asked_limit = output_limit
         self.costs = costs or CallCosts()
         self.costs.rate = Rate.of(price)
         base = base or Ledger()
@@ -96,7 +104,9 @@ class LocalBudget(Budget):
         self._account = Account(base)
         self._reserved = Decimal(0)
         self._in_flight = 0
-        self.sent = base.confirmed.calls + base.uncertain_calls
+        self._further = 0
+        self._refused = Decimal(0)
+        self.sent = base.confirmed.calls + base.uncertain_calls + base.refused_calls
 
     @property
     def cached(self) -> int:
@@ -120,6 +130,10 @@ class LocalBudget(Budget):
         """A judgment was read from the store: what it cost when it was bought is saved."""
         if spend.cost:
             self._account.saved += exact(spend.cost)
+
+    def _output_limit(self, call: ChatCall) -> int:
+        """The limit that is asked for; where a reply was longer, a server does not keep to it."""
+        return max(self._asked_limit(call), self.costs.longest(call.model))
 
     def worst_case(self, call: Call) -> Decimal | None:
         """US dollars that a call costs at most; None when the price is not known."""
@@ -156,11 +170,25 @@ class LocalBudget(Budget):
         if self._out_of_calls:
             return None
         worst = self.worst_case(call) or Decimal(0)
-        if self._max_cost is not None and self._spent + self._reserved + worst > self._max_cost:
-            return None
+        if self._max_cost is not None:
+            at_once = self.costs.most_at_once(call.model)
+            if self._in_flight and at_once is not None and self._in_flight >= at_once:
+                return None  # until one of those in flight has shown what a reply costs
+            if self._spent + self._reserved + worst > self._max_cost:
+                self._refused = worst
+                return None
         self._reserved += worst
         self._in_flight += 1
         return worst
+
+    def take_request(self) -> bool:
+        """A call in flight needs one more request, to learn what the server refuses: whether the
+        cap on calls leaves room for it. `settle` is told how many a call took.
+        """
+        if self._out_of_calls:
+            return False
+        self._further += 1
+        return True
 
     def settle(
         self,
@@ -171,25 +199,42 @@ class LocalBudget(Budget):
         text: str | None = None,
         maybe_billed: bool = False,
         cut_off: bool = False,
+        status: int | None = None,
+        further: int = 0,
     ) -> None:
         """A reserved call ended: with its receipt and its text, or without one. Then maybe_billed
-        says if it may cost something, and cut_off that nothing is wrong with it but that the run
-        has stopped.
+        says if it may cost something, cut_off that nothing is wrong with it but that the run has
+        stopped, and status what the server answered. further: requests that were taken for it
+        beside the first one (`take_request`).
         """
         if not isinstance(call, ChatCall):
             return
         self._reserved -= reserved
         self._in_flight -= 1
-        # A client may have sent more than one request for the call, say to learn what the server
-        # supports.
-        self.sent += 1 if spend is None else _requests(spend)
+        self._further -= further
         if spend is not None:
-            self._account.add_answer(spend, self._most_without_bill(call, spend, text))
-        elif cut_off:
-            estimate = self.costs.estimate([self.size_of(call)])
-            self._account.add_cut_off(1, min(reserved, estimate or reserved))
+            self.sent += _requests(spend)
+            most = self._most_without_bill(call, spend, text)
+            if spend.calls:
+                self.costs.note_reply(size_of(call, self._asked_limit), spend)
+            self._account.add_answer(spend, most)
+            return
+        self.sent += 1 + further
+        self._account.refused_calls += further
+        if cut_off:
+            self._account.add_cut_off(1, self.estimate(self.size_of(call), reserved))
         elif maybe_billed:
-            self._account.add_lost_call(reserved)
+            # A page with an error seldom stands for a reply that the model wrote in full.
+            is_error_page = status is not None and status >= 500
+            size = self.size_of(call)
+            held = self.estimate(size, reserved) if is_error_page else reserved
+            self._account.add_lost_call(held)
+        elif status is not None:
+            self._account.refused_calls += 1
+
+    def estimate(self, size: CallSize, reserved: Decimal) -> Decimal:
+        """US dollars that a call of this size without a bill has cost if it was answered."""
+        return min(reserved, self.costs.estimate([size]) or reserved)
 
     def release(self, call: Call, reserved: Decimal) -> None:
         """Give back a reservation for a call that was not sent after all."""
@@ -218,7 +263,8 @@ class LocalBudget(Budget):
         return self._max_cost is not None and self._in_flight > 0 and not self._out_of_calls
 
     def stop_reason(self) -> str:
-        return self._reason(self._out_of_calls, self._account.cost, self._account.uncertain)
+        account = self._account
+        return self._reason(self._out_of_calls, account.cost, account.uncertain, self._refused)
 
     def ledger(self) -> Ledger:
         return self._account.ledger()
@@ -232,7 +278,12 @@ class LocalBudget(Budget):
 
     @property
     def _out_of_calls(self) -> bool:
-        return self._max_calls is not None and self.sent + self._in_flight >= self._max_calls
+        return self._max_calls is not None and self._on_the_way >= self._max_calls
+
+    @property
+    def _on_the_way(self) -> int:
+        """Requests that were sent, or are about to be."""
+        return self.sent + self._in_flight + self._further
 
     def _most_without_bill(self, call: ChatCall, spend: Spend, text: str | None) -> Decimal | None:
         """What a call whose receipt names no cost may have cost; None where it is not needed, or

@@ -172,6 +172,33 @@ class CallCosts:
         self.rate: Rate | None = None
         """Dollars of a token; without it nothing can be estimated."""
         self._kinds: dict[str, _Kind] = {}
+        self._longest: dict[str, int] = {}
+        self._unbounded: dict[str, int] = {}
+
+    def longest(self, model: str = "") -> int:
+        """Output tokens of the longest reply of this model so far (`ChatCall.model`), with those of
+        calls that name no model; 0 where none told its tokens.
+        """
+        return max(self._longest.get(model, 0), self._longest.get("", 0))
+
+    def most_at_once(self, model: str = "") -> int | None:
+        """How many calls of this model may be in flight under a cap on dollars: one until a reply
+        has shown how long they are; where the model does not keep to the limit of a reply, as many
+        as it has answered since; None for any number.
+        """
+        if model not in self._longest and "" not in self._longest:
+            return 1
+        answered = self._unbounded.get(model) or self._unbounded.get("")
+        return None if answered is None else max(1, answered)
+
+    def note_reply(self, size: CallSize, spend: Spend) -> None:
+        """Note how long a reply was, and whether the limit of its call was kept."""
+        model = size.kind.rpartition(" ")[0]
+        self._longest[model] = max(self._longest.get(model, 0), spend.output_tokens)
+        if model in self._unbounded:
+            self._unbounded[model] += 1
+        elif spend.output_tokens > size.answer_budget + size.thinking:
+            self._unbounded[model] = 1
 
     def add(self, size: CallSize, spend: Spend) -> None:
         """A call was answered. A reply without usage, or one that took several requests, shows

@@ -43,7 +43,7 @@ from ragassay.dispatch.throttle import (
     RetryBudget,
     speaks_of_the_service,
 )
-from ragassay.models import NOT_SENT, Model
+from ragassay.models import MAY_SEND_MORE, NOT_SENT, Model
 
 MOST_REJECTIONS = 8
 """Calls that a server may reject as malformed, with none answered, before the set-up is to blame
@@ -64,6 +64,15 @@ FIRST_ALONE = 3.0
 """Seconds that other calls wait for the outcome of the first one at most: a set-up that cannot work
 is told at once, and costs one call.
 """
+
+FIRST_TRIED_AGAIN = 20.0
+"""The same where the first call is tried again because the server fails."""
+
+LEAST_ATTEMPTS = 3
+"""Attempts of a first call after which a server that only fails counts as down."""
+
+WRONG_ADDRESS = frozenset({405, 406, 410, 411, 415, 421, 501, 505})
+"""Answers to a first call that are about the address and not about the call."""
 
 
 class Stopped(Exception):
@@ -153,6 +162,21 @@ class _History:
     refusals: int = 0
 
 
+class _Requests:
+    """The requests of one call beyond its first one, as the budget allows them."""
+
+    def __init__(self, budget: LocalBudget) -> None:
+        self._budget = budget
+        self.further = 0
+
+    def take(self) -> bool:
+        """Whether another one may be sent."""
+        if not self._budget.take_request():
+            return False
+        self.further += 1
+        return True
+
+
 class Dispatcher:
     """Sends calls to a model. on_budget: called when a cap stops a call. write_intent: writes the
     ledger to disk before a call is sent, where a cap must hold across a kill. `close` it in the
@@ -182,6 +206,7 @@ class Dispatcher:
         self._first_sent = False
         self._first_ended = asyncio.Event()
         self._rejected = 0
+        self._web_pages = 0
         self._queue = FairnessQueue(lambda: self._concurrency.waiting)
         self._random = random.Random(0)  # only spreads pauses; no result depends on it
         self.traffic = Traffic(limit=limit, ceiling=limit)
@@ -215,43 +240,67 @@ class Dispatcher:
         self._retry_budget.add_call()
         history = _History(asyncio.get_running_loop().time())
         error: CallError | None = None
-        if not self._first_ended.is_set():
-            await self._let_first_go_alone()
+        is_first = not self._first_ended.is_set() and await self._goes_first()
         while error is None:
             await self._concurrency.enter()
             try:
                 history.seconds_waited += await self._wait_until_allowed(lane)
                 reserved = await self._reserve(call)
                 if reserved is None:
+                    self._first_ended.set()
                     self._on_budget()
-                    return CallFailed("over_budget", self._budget.stop_reason())
+                    return CallFailed("over_budget", self._budget.refusal)
                 history.attempts += 1
                 self._queue.moving()
                 outcome = await self._attempt(call, reserved, lane)
                 self._queue.moving()
-            finally:
+            except BaseException:
                 self._first_ended.set()
+                raise
+            finally:
                 # A call that waits to be tried again leaves its place to another one.
                 self._concurrency.leave()
+            if is_first:
+                self._end_of_first(outcome)
             if not isinstance(outcome, CallError):
                 # The next call goes out first: to read a reply takes longer than to send one.
                 await self._queue.turn()
                 return outcome
             self._raise_if_set_up_is_wrong(outcome)
+            if outcome.kind == "over_budget":
+                self._on_budget()
+                return CallFailed("over_budget", self._budget.refusal)
             error = outcome
             if outcome.retryable:
                 error = await self._prepare_retry(outcome, lane, history)
         self._raise_if_unreachable(error)
+        self._raise_if_down_at_first(error, history.attempts)
+        if is_first:
+            self._first_ended.set()
         tries = f" (tried {history.attempts} times)" if history.attempts > 1 else ""
         return CallFailed(error.kind, error.message + tries)
 
-    async def _let_first_go_alone(self) -> None:
+    async def _goes_first(self) -> bool:
+        """Whether this is the first call; another one waits for the outcome of that."""
         if not self._first_sent:
             self._first_sent = True
-            return
-        with suppress(TimeoutError):
-            async with asyncio.timeout(FIRST_ALONE):
-                await self._first_ended.wait()
+            return True
+        for seconds in (FIRST_ALONE, FIRST_TRIED_AGAIN - FIRST_ALONE):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._first_ended.wait()
+            if self._first_ended.is_set() or not self.traffic.retries:
+                break
+        return False
+
+    def _end_of_first(self, outcome: Reply | CallError) -> None:
+        """Let the other calls go, unless the server fails as if it were down, or nothing of the
+        kind that answers calls: then the first call is tried again first.
+        """
+        is_failure = isinstance(outcome, CallError) and outcome.retryable
+        kind = getattr(outcome, "kind", "")
+        if not is_failure or kind not in ("network", "server", "web_page"):
+            self._first_ended.set()
 
     async def _call_locally(self, call: Call) -> Reply:
         """A call to a model that runs here: it costs nothing and is not tried again."""
@@ -281,6 +330,8 @@ class Dispatcher:
         started = now()
         self.traffic.sent += 1
         self.traffic.in_flight += 1
+        requests = _Requests(self._budget)
+        asked = MAY_SEND_MORE.set(requests.take)
         try:
             async with asyncio.timeout(self._policy.timeout):
                 reply = await self._model.call(call)
@@ -304,18 +355,32 @@ class Dispatcher:
             if stopped.args == (NOT_SENT,):
                 self._budget.release(call, reserved)
             else:
-                self._budget.settle(call, reserved, None, cut_off=True)
+                self._budget.settle(call, reserved, None, cut_off=True, further=requests.further)
             raise
         else:
-            return self._take_reply(call, reserved, lane, started, reply)
+            return self._take_reply(call, reserved, lane, started, reply, requests.further)
         finally:
+            MAY_SEND_MORE.reset(asked)
             self.traffic.in_flight -= 1
-        self._budget.settle(call, reserved, None, maybe_billed=error.maybe_billed)
+        self._budget.settle(
+            call,
+            reserved,
+            None,
+            maybe_billed=error.maybe_billed,
+            status=error.status,
+            further=requests.further,
+        )
         self._note_failure(lane, started, error)
         return error
 
     def _take_reply(
-        self, call: ChatCall, reserved: Decimal, lane: _Lane, started: float, reply: Reply
+        self,
+        call: ChatCall,
+        reserved: Decimal,
+        lane: _Lane,
+        started: float,
+        reply: Reply,
+        further: int,
     ) -> Reply:
         """The reply with the seconds it took in its spend."""
         ended = asyncio.get_running_loop().time()
@@ -332,7 +397,7 @@ class Dispatcher:
             bill.reasoning_tokens,
         )
         text = reply.text if isinstance(reply, ChatReply) else None
-        self._budget.settle(call, reserved, spend, text=text)
+        self._budget.settle(call, reserved, spend, text=text, further=further)
         self.traffic.answered += 1
         lane.answered_at = ended
         lane.refused.clear()
@@ -552,7 +617,13 @@ class Dispatcher:
     def _raise_if_set_up_is_wrong(self, error: CallError) -> None:
         if error.fatal:
             self._give_up(run_errors.rejected_for_good(self._model.uri, error))
-        if error.kind == "bad_request" and self.traffic.answered == 0:
+        if self.traffic.answered:
+            return
+        self._web_pages += error.kind == "web_page"
+        # A page may stand in for an answer once, while a gateway restarts.
+        if self._web_pages > 1 or (error.kind == "bad_request" and error.status in WRONG_ADDRESS):
+            self._give_up(run_errors.rejected_for_good(self._model.uri, error))
+        if error.kind == "bad_request":
             self._rejected += 1
             if self._rejected >= MOST_REJECTIONS:
                 self._give_up(
@@ -562,6 +633,12 @@ class Dispatcher:
     def _raise_if_unreachable(self, error: CallError) -> None:
         if error.kind == "network" and self.traffic.answered == 0:
             self._give_up(run_errors.unreachable(self._model.uri, error))
+
+    def _raise_if_down_at_first(self, error: CallError, attempts: int) -> None:
+        """A server that was never up is told soon, and not row by row."""
+        is_down = speaks_of_the_service(error) and attempts >= LEAST_ATTEMPTS
+        if is_down and self.traffic.answered == 0:
+            self._give_up(run_errors.down_at_first(self._model.uri, error.message, attempts))
 
 
 def _with(error: CallError, why: str) -> CallError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragassay.core import CallError, ProviderError
+from ragassay.core import CallError, CallFailed, ProviderError
 from ragassay.models.proxy import PROXY
 
 _REJECTIONS = {
@@ -29,6 +29,17 @@ _REJECTIONS = {
         "The server refuses the calls.",
         "see what it says above: where a gateway or a firewall wants a header, send it with"
         " --header; else ask whoever runs the server",
+    ),
+    "web_page": (
+        "E0408",
+        "This address answers with a web page, not with an API.",
+        "check --base-url: it must be the address of the API (most end in /v1), not of a page for"
+        " people; a sign-in page in front of it lets no program through",
+    ),
+    "extra_body": (
+        "E0408",
+        "The server refuses a field of --extra-body.",
+        "take it out of --extra-body, or name it as this server does",
     ),
     "certificate": (
         "E0417",
@@ -103,6 +114,37 @@ def all_refused(uri: str, patience: float, error: CallError) -> ProviderError:
         error,
         "come back when its limit allows it",
     )
+
+
+def down_at_first(uri: str, answer: str, attempts: int) -> ProviderError:
+    """The provider has failed at the first call, each time that it was tried."""
+    return ProviderError(
+        "E0411",
+        f"The provider is down: it has failed at the first call {attempts} times.",
+        where=uri,
+        why=f"the last answer: {answer}",
+        fix="wait until it is back; where it was never there, check --base-url",
+    )
+
+
+def no_answer_at_first(uri: str, failure: CallFailed, has_extra_body: bool) -> ProviderError:
+    """The known example was not answered, which is no sign of how the model judges."""
+    if failure.kind in ("server", "timeout", "network"):
+        return ProviderError(
+            "E0411",
+            "The provider is down: it has not answered the first call.",
+            where=uri,
+            why=failure.message,
+            fix="wait until it is back; where it was never there, check --base-url",
+        )
+    if failure.kind == "rate_limit":
+        what, fix = "The server has refused all calls.", "come back when its limit allows it"
+        return ProviderError("E0409", what, where=uri, why=failure.message, fix=fix)
+    fix = "see what the server says above, and check --base-url and the model"
+    if has_extra_body:
+        fix += "; it may be about a field of --extra-body"
+    what = "The server has rejected the first call."
+    return ProviderError("E0408", what, where=uri, why=failure.message, fix=fix)
 
 
 def down_for_good(uri: str, seconds: float, last: CallError | None) -> ProviderError:

@@ -117,6 +117,10 @@ class LeasedBudget(LocalBudget):
     def stop_reason(self) -> str:
         return self._lease.reason
 
+    @property
+    def refusal(self) -> str:
+        return "a cap of the run leaves no room for another call"
+
     def use(self) -> LeaseUse:
         """What was used of the lease so far."""
         return LeaseUse(
@@ -158,7 +162,7 @@ class SharedBudget(Budget):
     def __init__(self, *, max_calls: int | None, max_cost: float | None, base: Ledger) -> None:
         super().__init__(max_calls, max_cost)
         self._closed = base  # what was spent before, and on the parts that have ended
-        self._sent = base.confirmed.calls + base.uncertain_calls
+        self._sent = base.confirmed.calls + base.uncertain_calls + base.refused_calls
         self._open: dict[str, _OpenLease] = {}
         self._worst = Decimal(0)
         self._lock = threading.RLock()
@@ -263,7 +267,10 @@ class SharedBudget(Budget):
         with self._lock:
             total = self.ledger()
             return self._reason(
-                self._out_of_calls(), exact(total.confirmed.cost), exact(total.uncertain_cost)
+                self._out_of_calls(),
+                exact(total.confirmed.cost),
+                exact(total.uncertain_cost),
+                self._worst,
             )
 
     def _out_of_calls(self) -> bool:

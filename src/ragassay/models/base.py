@@ -18,6 +18,12 @@ be written.
 """
 
 
+MAY_SEND_MORE: ContextVar[Callable[[], bool] | None] = ContextVar("may_send_more", default=None)
+"""Asked by a model before each request of a call beyond the first one (to learn what the server
+refuses takes several): whether a cap on calls leaves room for it.
+"""
+
+
 class Model(Protocol):
     """A model behind a URI. Retries, deadlines, limits and budget are the runner's work.
 

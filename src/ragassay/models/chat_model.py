@@ -29,6 +29,7 @@ from ragassay.core import (
     shorten,
 )
 from ragassay.models.answer import CUT, ERROR, FILTER, REFUSAL, Answer
+from ragassay.models.base import MAY_SEND_MORE
 from ragassay.models.base_url import checked_url, host_of
 from ragassay.models.capabilities import Capabilities
 from ragassay.models.dialects.base import Prepared
@@ -164,6 +165,11 @@ class ChatModel:
         """Whether a call of this object has succeeded."""
         return bool(self._accepted)
 
+    @property
+    def accepted(self) -> frozenset[str]:
+        """What requests that were answered made use of (`Capabilities.features`)."""
+        return self._accepted
+
     def remember(self, known: Mapping[str, object]) -> None:
         """Go on from what an earlier model object had learnt of this server, as JSON."""
         self._known = Capabilities.from_json(known)
@@ -235,6 +241,9 @@ class ChatModel:
                 first_failure = first_failure or sent
             if changed is None or number == MOST_REQUESTS:
                 break
+            may_send = MAY_SEND_MORE.get()
+            if may_send is not None and not may_send():
+                raise CallError("over_budget", "a cap leaves no room to learn what is refused")
             known = changed
         raise await self._failure_of(first_failure or sent)
 
@@ -433,6 +442,9 @@ class ChatModel:
             data = from_stream(body) or data
         if data is None:
             start = shorten(self._redact(body.decode("utf-8", "replace").strip()), 200)
+            if _is_web_page(start) and not self.has_answered:
+                what = f"{self.base_url} answered with a web page: {start!r}"
+                raise CallError("web_page", self._clean(what), retryable=True, status=200)
             raise self._bad_reply(
                 f"the reply is not JSON: {start!r}" if start else "the reply is empty"
             )
@@ -519,9 +531,19 @@ class ChatModel:
                 f"{self._host} redirects to {target}; redirects are not followed: give the final"
                 " address as base URL"
             )
+        named = self._refused_extra(status, text)
+        if named:
+            what += f" (of --extra-body: {named})"
+            return CallError("extra_body", what, fatal=True, status=status)
         variable = self.provider.keys[0] if self.provider.keys else ""
         hint = f" (no key was sent; is {variable} set?)" if variable and not self._key else ""
         return failure(status, headers, text, what, has_answered=self.has_answered, key_hint=hint)
+
+    def _refused_extra(self, status: int, text: str) -> str:
+        """The fields of --extra-body that a refusal before the first answer names; "" for none."""
+        if status not in (400, 422) or self.has_answered:
+            return ""
+        return ", ".join(name for name in self.settings.extra_body if name in text)
 
     def _bad_reply(self, what: str) -> CallError:
         what = self._clean(f"{self._host}: {what}")
@@ -601,6 +623,11 @@ def _text_of(answer: Answer, schema: Mapping[str, object] | None) -> str:
     if answer.text.strip() or answer.tool:
         return answer.text if answer.text.strip() else answer.tool
     return answer.thinking if answer.finish not in (CUT, FILTER) else ""
+
+
+def _is_web_page(start: str) -> bool:
+    """Whether a body begins as one written for people does."""
+    return start[:200].lstrip("\ufeff").lower().startswith(("<!doctype html", "<html", "<head"))
 
 
 def _holds(text: str, tool: str, schema: Mapping[str, object] | None) -> bool:

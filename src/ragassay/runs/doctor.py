@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -21,8 +21,8 @@ from ragassay.runs.event_loops import block_on
 from ragassay.version import __version__
 
 if TYPE_CHECKING:
-    from ragassay.judges.llm.known_example import Outcome
     from ragassay.runs.options import Options
+    from ragassay.runs.preflight import Answers
     from ragassay.store import Store
 
 LOCAL_SERVERS = ("ollama", "llamacpp", "lmstudio", "vllm", "litellm")
@@ -65,8 +65,10 @@ class Installation:
 
 @dataclass(frozen=True, slots=True)
 class ModelReport:
-    """What a model and its server can do. reached: whether it has answered; problem: what is wrong,
-    "" where nothing is.
+    """What a model and its server can do. calls: requests that were sent; problem: what is wrong,
+    "" where nothing is; reply: how its last reply began, where a verdict on the example is wrong;
+    accepted: what of a request the server has taken; capabilities: empty where nothing was
+    answered.
     """
 
     uri: str
@@ -82,6 +84,8 @@ class ModelReport:
     capabilities: dict[str, object] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
     price_known: bool = False
+    reply: str = ""
+    accepted: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """The report as JSON."""
@@ -160,19 +164,20 @@ async def _examine(model: ChatModel, options: Options, store: Store | None) -> M
         max_cost=options.max_cost,
         output_limit=output_limit_of(model),
     )
-    result = await ask_known_example(
+    answers = await ask_known_example(
         model, budget, temperature=options.temperature, timeout=options.call_timeout
     )
-    if result is not None and store is not None:
+    result = answers.outcome
+    is_shown = result is not None and not (answers.was_cut and result.problem)
+    if result is not None and is_shown and store is not None:
         store.put_known_model(known_after(model, result))
-    spent = budget.ledger().confirmed
-    return _report(model, result, spent.calls, spent.cost)
+    return _report(model, answers, budget.sent, budget.ledger().confirmed.cost)
 
 
-def _report(
-    model: ChatModel, result: Outcome | None, calls: int, cost: float | None
-) -> ModelReport:
-    problem = "no answer came" if result is None else result.problem
+def _report(model: ChatModel, answers: Answers, requests: int, cost: float | None) -> ModelReport:
+    result = answers.outcome
+    has_answered = model.has_answered
+    is_wrong = result is not None and result.right < result.asked
     return ModelReport(
         model.uri,
         model.provider.title,
@@ -181,17 +186,35 @@ def _report(
         0,
         right=0 if result is None else result.right,
         asked=0 if result is None else result.asked,
-        calls=calls,
+        calls=requests,
         cost=cost,
-        problem=problem,
-        capabilities=model.known.to_json(),
-        dropped=model.dropped(),
+        problem=_problem(answers),
+        capabilities=model.known.to_json() if has_answered else {},
+        dropped=model.dropped() if has_answered else (),
         price_known=model.price(1000, 1000) is not None,
+        reply=answers.text if is_wrong else "",
+        accepted=tuple(sorted(model.accepted)),
     )
 
 
-def capability_lines(capabilities: dict[str, object]) -> list[tuple[str, str]]:
-    """(what, how) of what a server accepts, for people."""
+def _problem(answers: Answers) -> str:
+    """What is wrong, "" where nothing is."""
+    if answers.outcome is None:
+        failure = answers.failure
+        return "no answer came" if failure is None else f"no answer came: {failure.message}"
+    if answers.outcome.problem and answers.was_cut:
+        return "its reply was cut off at its length limit: raise --max-tokens, or leave it out"
+    return answers.outcome.problem
+
+
+def capability_lines(
+    capabilities: dict[str, object], accepted: Collection[str]
+) -> list[tuple[str, str]]:
+    """(what, how) of what a server was seen to accept or to refuse, for people; nothing where it
+    has answered nothing. accepted: the parts of requests that it has answered.
+    """
+    if not capabilities:
+        return []
     known = Capabilities.from_json(capabilities)
     limit = known.limit or "none"
     room = known.room if known.most_tokens is None else min(known.room, known.most_tokens)
@@ -201,18 +224,20 @@ def capability_lines(capabilities: dict[str, object]) -> list[tuple[str, str]]:
         ("form of a reply", FORMATS.get(known.format, known.format)),
         ("limit of a reply", limit),
         ("room to think", f"{room:,} tokens" if room else "none needed"),
-        ("temperature", _yes(known.temperature)),
-        ("seed", _yes(known.seed)),
-        ("system message", _yes(known.system)),
-        ("replies", "streamed" if known.stream else "in one piece"),
     ]
+    for name, what in _PARTS.items():
+        if name in accepted:
+            lines.append((what, "yes"))
+        elif not getattr(known, name):
+            lines.append((what, "no"))
+    lines.append(("replies", "streamed" if known.stream else "in one piece"))
     if known.context is not None:
         lines.append(("context", f"{known.context:,} tokens"))
     return lines
 
 
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
+_PARTS = {"temperature": "temperature", "seed": "seed", "system": "system message"}
+"""Parts of a request that not every server takes -> how they are called."""
 
 
 def model_lines(known: Sequence[KnownModel]) -> list[str]:

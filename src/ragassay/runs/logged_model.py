@@ -66,7 +66,7 @@ class LoggedModel:
         try:
             reply = await self._model.call(call)
         except CallError as error:
-            entry.failed(error.maybe_billed)
+            entry.failed(error.maybe_billed, error.status)
             raise
         except asyncio.CancelledError as error:
             # Out of time or cancelled: where it had left, it may be billed all the same.
@@ -107,10 +107,10 @@ class _LogEntry:
             size = self._budget.size_of(self._call)
             self.ticket = self._log.sent(self._budget.worst_case_of(size), size)
 
-    def failed(self, maybe_billed: bool) -> None:
-        """The call ended without a reply."""
+    def failed(self, maybe_billed: bool, status: int | None = None) -> None:
+        """The call ended without a reply. status: what the server answered, if it did."""
         if self.ticket:
-            self._log.failed(self.ticket, maybe_billed)
+            self._log.failed(self.ticket, maybe_billed, status)
 
     def arrived(self, key: str, reply: ChatReply) -> None:
         """The reply is there."""

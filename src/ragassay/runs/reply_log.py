@@ -135,8 +135,7 @@ class ReplyLog:
                 self._kept_paths.add(path)
             elif kind == "failed":
                 call = waiting.pop(body["ticket"], _OpenCall(None))
-                if body["billed"]:
-                    account.add_lost_call(call.worst)
+                self._count_failed(account, call, body["billed"], body.get("status"))
             else:  # damaged: what comes behind it is lost, and so is the sum
                 return None
         if account is None or not counts:
@@ -149,6 +148,7 @@ class ReplyLog:
         account.add_answer(logged.reply.spend, logged.most)
         if call.size is not None:
             self.costs.add(call.size, logged.reply.spend)
+            self.costs.note_reply(call.size, logged.reply.spend)
 
     def _recover_reply(self, body: dict[str, Any], worst: Decimal | None) -> LoggedReply:
         """Take a reply in. worst: what it counts as in a log of an older version."""
@@ -268,13 +268,25 @@ class ReplyLog:
                 self._has_replies = True
                 self._kept_paths.add(self._path(self._next - 1))
 
-    def failed(self, ticket: int, maybe_billed: bool) -> None:
-        """A call ended without a reply."""
+    def failed(self, ticket: int, maybe_billed: bool, status: int | None = None) -> None:
+        """A call ended without a reply. status: what the server answered, if it did."""
         call = self._open.pop(ticket)
-        if maybe_billed:
-            self._account.add_lost_call(call.worst)
+        self._count_failed(self._account, call, maybe_billed, status)
         with suppress(OSError):
-            self._write({"is": "failed", "ticket": ticket, "billed": maybe_billed})
+            record = {"ticket": ticket, "billed": maybe_billed, "status": status}
+            self._write({"is": "failed", **record})
+
+    def _count_failed(
+        self, account: Account, call: _OpenCall, maybe_billed: bool, status: int | None
+    ) -> None:
+        """Count a call without a reply, as the run's budget does."""
+        if not maybe_billed:
+            account.refused_calls += status is not None
+            return
+        held = call.worst
+        if status is not None and status >= 500 and call.size is not None and held is not None:
+            held = min(held, self.costs.estimate([call.size]) or held)
+        account.add_lost_call(held)
 
     @property
     def holds_no_reply(self) -> bool:
