@@ -258,6 +258,7 @@ def forecast(
     `evaluate`.
     """
     from ragassay.runs.forecast import forecast as count
+    from ragassay.runs.forecast import replies_seen
 
     # `evaluate` takes a name, which only a run has.
     options.pop("name", None)
@@ -268,21 +269,21 @@ def forecast(
         tell(
             "the application is not run for a forecast: only what the rows hold already is counted"
         )
-    # Only the cache is read: judgments that are stored are not asked for again.
-    opened = open_store(store) if plan.options.cache else None
+    # Only read: judgments that are stored are not asked for again, and what is known of the model.
+    opened = open_store(store)
     try:
         return count(
             (row for _, row in plan.rows()),
             metrics=plan.metrics,
             judge=plan.judge,
             model=plan.model,
-            store=opened,
+            store=opened if plan.options.cache else None,
             concurrency=plan.options.concurrency,
             metric_timeout=plan.options.metric_timeout,
+            seen=replies_seen(plan.options, plan.model, opened),
         )
     finally:
-        if opened is not None:
-            opened.close()
+        opened.close()
 
 
 def open_run(run: str | Run = "last", *, store: str | os.PathLike[str] | None = None) -> Run:

@@ -238,7 +238,7 @@ def test_the_text_of_a_summary_is_what_the_terminal_shows(store, mixed):
         ),
         (
             Ledger(uncertain_calls=1, uncertain_cost=0.5),
-            "1 call without an answer (at most $0.5000)",
+            "1 call without an answer (held at $0.5000)",
         ),
         (
             Ledger(
@@ -249,7 +249,7 @@ def test_the_text_of_a_summary_is_what_the_terminal_shows(store, mixed):
                 cut_off_cost=0.24,
             ),
             "2 calls cut off in flight (about $0.2400), 1 call without an answer and 1 call"
-            " answered without usage figures (at most $0.5000)",
+            " answered without usage figures (held at $0.5000)",
         ),
     ],
 )

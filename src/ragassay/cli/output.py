@@ -89,10 +89,15 @@ def print_forecast(
         time = "in batches: minutes to 24 hours for each step, of which most rows take one or two"
     else:
         time = f"≈ {forecast.seconds:.0f} s at 1.5 s a call"
+    thinking = ""
+    if forecast.thinking is None and forecast.calls:
+        thinking = " (what the model thinks is not in it: it was not asked here before)"
+    elif forecast.thinking:
+        thinking = f" ({forecast.thinking:,} of them a call to think, as its replies took before)"
     console().print(
         f"{forecast.rows} rows, {forecast.requests} judgments to make, {forecast.cached} of them"
         f" known already\n≈ {forecast.calls} calls, ≈ {forecast.input_tokens:,} input and"
-        f" {forecast.output_tokens:,} output tokens, {money}\n{time}. Nothing was sent.",
+        f" {forecast.output_tokens:,} output tokens{thinking}, {money}\n{time}. Nothing was sent.",
         markup=False,
         highlight=False,
     )

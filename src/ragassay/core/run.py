@@ -170,13 +170,14 @@ class Ledger:
     confirmed: answers that arrived, of this run; its cost is that of the answers that came with a
     bill, None when the price is not known. uncertain_cost: what may have been billed besides:
     uncertain_calls, whose answer never came, and unbilled_calls, whose answer said nothing about
-    tokens. It is the most that these can have cost, except for cut_off_calls: of the uncertain
-    ones, those that were in flight when the process was killed or the run stopped. Their
-    cut_off_cost, a part of uncertain_cost, is an estimate from what such calls took, which is
-    seldom exceeded. cached_judgments: read from the store instead of being asked again; saved_cost:
-    what they cost when they were bought, as far as that is known. preflight: of confirmed, what was
-    spent before the rows, of which no judgment is stored. refused_calls: requests that the server
-    refused, which cost nothing; they count against a cap on calls.
+    tokens. It is the most that these can have cost, except where the server answered with a page
+    that says that it failed, which is estimated, and for cut_off_calls: of the uncertain ones,
+    those that were in flight when the process was killed or the run stopped. Their cut_off_cost, a
+    part of uncertain_cost, is an estimate from what such calls took, which is seldom exceeded.
+    cached_judgments: read from the store instead of being asked again; saved_cost: what they cost
+    when they were bought, as far as that is known. preflight: of confirmed, what was spent before
+    the rows, of which no judgment is stored. refused_calls: requests that the server refused, which
+    cost nothing; they count against a cap on calls.
     """
 
     confirmed: Spend = field(default_factory=Spend)

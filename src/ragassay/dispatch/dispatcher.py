@@ -267,6 +267,7 @@ class Dispatcher:
                 await self._queue.turn()
                 return outcome
             self._raise_if_set_up_is_wrong(outcome)
+            self._raise_if_down_at_first(outcome, history)
             if outcome.kind == "over_budget":
                 self._on_budget()
                 return CallFailed("over_budget", self._budget.refusal)
@@ -274,7 +275,6 @@ class Dispatcher:
             if outcome.retryable:
                 error = await self._prepare_retry(outcome, lane, history)
         self._raise_if_unreachable(error)
-        self._raise_if_down_at_first(error, history.attempts)
         if is_first:
             self._first_ended.set()
         tries = f" (tried {history.attempts} times)" if history.attempts > 1 else ""
@@ -634,10 +634,15 @@ class Dispatcher:
         if error.kind == "network" and self.traffic.answered == 0:
             self._give_up(run_errors.unreachable(self._model.uri, error))
 
-    def _raise_if_down_at_first(self, error: CallError, attempts: int) -> None:
+    def _raise_if_down_at_first(self, error: CallError, history: _History) -> None:
         """A server that was never up is told soon, and not row by row."""
+        attempts = history.attempts
         is_down = speaks_of_the_service(error) and attempts >= LEAST_ATTEMPTS
-        if is_down and self.traffic.answered == 0:
+        if self.traffic.answered or not is_down:
+            return
+        waited = asyncio.get_running_loop().time() - history.began_at
+        if attempts >= self._policy.attempts or waited > self._policy.first_answer_limit:
+            self._raise_if_unreachable(error)
             self._give_up(run_errors.down_at_first(self._model.uri, error.message, attempts))
 
 

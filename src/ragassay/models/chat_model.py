@@ -243,7 +243,8 @@ class ChatModel:
                 break
             may_send = MAY_SEND_MORE.get()
             if may_send is not None and not may_send():
-                raise CallError("over_budget", "a cap leaves no room to learn what is refused")
+                what = "a cap leaves no room to learn what is refused"
+                raise CallError("over_budget", what, status=sent.reply.status)
             known = changed
         raise await self._failure_of(first_failure or sent)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ragassay.core import (
@@ -15,6 +16,7 @@ from ragassay.core import (
     Summary,
 )
 from ragassay.report.gate import GateResult
+from ragassay.report.lost import UNKNOWN, advice, asked_and_judged, first_loss, reason_in, remedy
 
 INTERRUPTED = 130
 """What shells make of a command that SIGINT ended."""
@@ -36,14 +38,14 @@ def conclude(summary: Summary, gates: GateResult, *, resume: str, store: str) ->
     """
     if summary.state is not RunState.FINISHED:
         return _stopped(summary, resume)
-    asked, judged = _asked_and_judged(summary)
+    asked, judged = asked_and_judged(summary)
     if asked and not judged:
         error = Incomplete(
             "E0603",
             "Nothing could be judged.",
             where=f"run {summary.manifest.run_id}",
-            why=_first_loss(summary),
-            fix=f"{resume} --retry-failed",
+            why=first_loss(summary),
+            fix=_remedy(summary, first_loss(summary)) or f"{resume} --retry-failed",
         )
         return EndOfRun(error.exit_code, (error,))
     if summary.scored and not _measured(summary):
@@ -51,9 +53,10 @@ def conclude(summary: Summary, gates: GateResult, *, resume: str, store: str) ->
         return EndOfRun(error.exit_code, (error,))
     messages: list[str | RagAssayError] = []
     if judged < asked:
+        reason = first_loss(summary)
         messages.append(
-            f"{asked - judged:,} of {asked:,} verdicts were lost ({_first_loss(summary)}). To ask"
-            f" for them again: {resume} --retry-failed"
+            f"{asked - judged:,} of {asked:,} verdicts were lost ({reason})."
+            f" {advice(summary, resume, reason)}"
         )
     messages += _gate_errors(summary, gates, resume, store)
     exit_code = gates.exit_code
@@ -73,21 +76,26 @@ def _metrics_lost(summary: Summary, resume: str) -> Incomplete:
         f"{metrics} lost: no verdict was given.",
         where=f"run {summary.manifest.run_id}",
         why="; ".join(reasons),
-        fix=f"{resume} --retry-failed, or judge with another model",
+        fix=_remedy(summary, _loss_of(lost[0], summary))
+        or f"{resume} --retry-failed, or judge with another model",
     )
+
+
+def _remedy(summary: Summary, reason: str) -> str:
+    return remedy(reason, summary.manifest.options.get("max_tokens"))
 
 
 def _stopped(summary: Summary, resume: str) -> EndOfRun:
     if summary.state is RunState.BUDGET:
         why = summary.stop_reason
         if not any(metric.judged for metric in summary.metrics):
-            why += f"; nothing was answered: {_first_loss(summary)}"
+            why += f"; nothing was answered: {first_loss(summary)}"
         error = BudgetExhausted(
             "E0604",
             "A cap was reached before all rows were judged.",
             where=f"run {summary.manifest.run_id}",
             why=why,
-            fix=f"{resume} with a higher --max-calls or --max-cost (they count the whole run)",
+            fix=f"{resume} {_higher_caps(summary)}",
         )
         return EndOfRun(error.exit_code, (error,))
     reason = summary.stop_reason[:1].upper() + summary.stop_reason[1:]
@@ -96,10 +104,45 @@ def _stopped(summary: Summary, resume: str) -> EndOfRun:
     return EndOfRun(exit_code, (f"{reason}. To go on: {resume}",))
 
 
-def _asked_and_judged(summary: Summary) -> tuple[int, int]:
-    asked = sum(metric.asked for metric in summary.metrics)
-    judged = sum(metric.judged for metric in summary.metrics)
-    return asked, judged
+_MORE = 1.1
+"""Times what the rows so far have taken: the rows that are left may be a little dearer."""
+
+
+def _higher_caps(summary: Summary) -> str:
+    """The caps with which the run may come to its end, by what its rows took so far."""
+    ledger, options = summary.ledger, summary.manifest.options
+    done = summary.scored
+    if not done or not summary.pending:
+        return (
+            "with a higher --max-calls or --max-cost (they count the whole run); --forecast of the"
+            " command that began it says about how much all rows take"
+        )
+    rows = f"{summary.pending:,} row{'s' * (summary.pending != 1)}"
+    share = summary.pending / done * _MORE
+    spent = (ledger.confirmed.cost or 0.0) + ledger.uncertain_cost
+    before = ledger.preflight.cost or 0.0
+    calls = ledger.confirmed.calls + ledger.uncertain_calls + ledger.refused_calls
+    caps: list[str] = []
+    more: list[str] = []
+    if options.get("max_calls") is not None:
+        rest = math.ceil((calls - ledger.preflight.calls) * share)
+        caps.append(f"--max-calls {calls + rest}")
+        more.append(f"{rest:,} calls")
+    if options.get("max_cost") is not None:
+        cost = (spent - before) * share
+        caps.append(f"--max-cost {_rounded_up(spent + cost):g}")
+        more.append(f"${cost:.4f}")
+    need = "needs" if summary.pending == 1 else "need"
+    words = f"{' '.join(caps)} (the {rows} left {need} about {' and '.join(more)} more"
+    return f"{words}, by those that are done; a cap counts the whole run)"
+
+
+def _rounded_up(amount: float) -> float:
+    """To two digits, upwards."""
+    if amount <= 0:
+        return 0.01
+    unit = 10.0 ** (math.floor(math.log10(amount)) - 1)
+    return round(math.ceil(amount / unit) * unit, 12)
 
 
 def _measured(summary: Summary) -> bool:
@@ -146,10 +189,10 @@ def _gate_errors(
             )
         ]
     if gates.exit_code == Incomplete.exit_code:
-        asked, judged = _asked_and_judged(summary)
+        asked, judged = asked_and_judged(summary)
         fix = "give the rows what the metric needs, or gate on another metric"
         if judged < asked:
-            fix = f"{resume} --retry-failed"
+            fix = _remedy(summary, first_loss(summary)) or f"{resume} --retry-failed"
         return [
             Incomplete(
                 "E0603",
@@ -162,30 +205,9 @@ def _gate_errors(
     return []
 
 
-def _first_loss(summary: Summary) -> str:
-    """Why most verdicts of the first metric that lost some are missing."""
-    for metric in summary.metrics:
-        if metric.judged < metric.asked and metric.reasons:
-            return max(metric.reasons, key=metric.reasons.__getitem__)[:200]
-    for line in summary.notes:
-        reason = _reason_in(line)
-        if reason:
-            return reason
-    return "see the rows' statuses"
-
-
 def _loss_of(metric: MetricSummary, summary: Summary) -> str:
     """Why most verdicts of this metric are missing."""
     for line in summary.notes:
         if line.startswith(f"{metric.metric} has no value in "):
-            return _reason_in(line)
-    return "see the rows' statuses"
-
-
-def _reason_in(note: str) -> str:
-    """Why scores are missing, the most frequent reason first; "" where a note is of something
-    else.
-    """
-    if " has no value in " not in note:
-        return ""
-    return note.partition("applies: ")[2][:200]
+            return reason_in(line)
+    return UNKNOWN

@@ -26,6 +26,7 @@ from ragassay.core import (
     shorten,
 )
 from ragassay.diagnosis import cause_named
+from ragassay.report.lost import remedy
 from ragassay.report.orders import order_agreement
 from ragassay.report.proof import proof, worst_score
 from ragassay.report.wording import (
@@ -123,6 +124,7 @@ class _Tally:
 
     def __init__(self, manifest: Manifest) -> None:
         self.rows = _Rows()
+        self._max_tokens = manifest.options.get("max_tokens")
         self.metrics = {name: _Metric(name, unit_of(name, manifest)) for name in manifest.metrics}
         self._slices = {name: _Slices() for name in manifest.metrics}
 
@@ -147,7 +149,7 @@ class _Tally:
         """
         notes: list[str] = []
         for metric in self.metrics.values():
-            notes += metric.notes()
+            notes += metric.notes(self._max_tokens)
         too_many = sorted(self._too_many_values())
         if too_many:
             names = ", ".join(too_many)
@@ -402,8 +404,10 @@ class _Metric:
     def _lost(self) -> bool:
         return self.asked > 0 and not self.judged and not self.values.result().n
 
-    def notes(self) -> list[str]:
-        """One line where scores are missing although the metric applies."""
+    def notes(self, max_tokens: object = None) -> list[str]:
+        """One line where scores are missing although the metric applies. max_tokens: the option of
+        the run.
+        """
         if not self.missing:
             return []
         reasons = [f"{reason} ({n:,})" for reason, n in self.missing.most_common(REASONS_SHOWN)]
@@ -413,9 +417,11 @@ class _Metric:
         why = "; ".join(reasons)
         notes = [f"{self.metric} has no value in {rows} where it applies: {why}"]
         if self._lost:
+            words = f"none of its {count(self.asked, 'verdict')} was given"
+            again = remedy(reasons[0], max_tokens) or "Ask again: ragassay resume --retry-failed"
             notes.append(
-                f"{self.metric} is lost, for none of its {count(self.asked, 'verdict')} was given:"
-                f" {shorten(reasons[0], 80)}. Ask again: ragassay resume --retry-failed"
+                f"{self.metric} is lost, for {words}: {shorten(reasons[0], 80)}."
+                f" {again[:1].upper()}{again[1:]}"
             )
         return notes
 
@@ -560,7 +566,7 @@ def _worst_rows(
 ) -> Iterator[WorstRow]:
     for row in worst_rows(store, run_id, manifest, metrics, limit):
         score = worst_score(row, manifest)
-        if row.bad is not None or score is None:
+        if row.bad is not None or score is None or not row.done:
             continue
         cause = row.diagnosis.cause
         name, detail = ("", "") if cause is None else (cause.name, cause.detail)

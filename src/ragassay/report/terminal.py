@@ -35,6 +35,7 @@ from ragassay.report import wording as say
 from ragassay.report.claims import claims_of
 from ragassay.report.comparison import ChangedRow, Comparison, MetricComparison
 from ragassay.report.gate import GateResult
+from ragassay.report.lost import first_loss, remedy
 from ragassay.report.proof import place
 from ragassay.report.text import one_line, plain
 
@@ -406,7 +407,8 @@ def _next(page: Page, s: Summary, store: str) -> None:
     if s.pending:
         page.line(f"ragassay resume {run}{store}", indent=2)
     elif any(m.judged < m.asked for m in s.metrics):
-        page.line(f"ragassay resume {run} --retry-failed{store}", indent=2)
+        instead = remedy(first_loss(s), s.manifest.options.get("max_tokens"))
+        page.line(instead or f"ragassay resume {run} --retry-failed{store}", indent=2)
     for row in s.worst:
         # An id that had to be cut or changed to be shown would not be found by the command.
         if row.id == one_line(row.id, 60):

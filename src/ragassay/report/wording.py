@@ -19,6 +19,7 @@ from ragassay.core import (
     CauseShare,
     Diagnosis,
     Interval,
+    Ledger,
     Manifest,
     MetricSummary,
     Part,
@@ -545,7 +546,7 @@ def ledger_words(s: Summary) -> str:
     """What judging cost, in one sentence."""
     ledger = s.ledger
     spend = ledger.confirmed
-    parts = [count(spend.calls, "call")]
+    parts = [_request_words(ledger)]
     tokens = _tokens(spend)
     if tokens:
         parts.append(tokens)
@@ -562,6 +563,15 @@ def ledger_words(s: Summary) -> str:
     if uncertain:
         parts.append(uncertain)
     return f"judge: {', '.join(parts)}; {seconds(s.seconds)} in all"
+
+
+def _request_words(ledger: Ledger) -> str:
+    """The calls that were answered; where some were not, all requests that were sent."""
+    others = ledger.refused_calls + ledger.uncertain_calls
+    if not ledger.refused_calls:
+        return count(ledger.confirmed.calls, "call")
+    requests = count(ledger.confirmed.calls + others, "request")
+    return f"{requests} ({ledger.confirmed.calls:,} answered, {ledger.refused_calls:,} refused)"
 
 
 def order_words(s: Summary) -> str:
@@ -586,7 +596,7 @@ def order_words(s: Summary) -> str:
 
 def _uncertain_calls(s: Summary) -> str:
     """The calls whose cost is not known, and what they may have cost; "" for none. Of calls that
-    were cut off this is an estimate, of others the most.
+    were cut off, or answered by a page with an error, this is an estimate, of others the most.
     """
     ledger = s.ledger
     parts = []
@@ -605,7 +615,7 @@ def _uncertain_calls(s: Summary) -> str:
         words = " and ".join(kinds)
         most = round(ledger.uncertain_cost - ledger.cut_off_cost, 12)
         if most > 0:
-            words += f" (at most {money(most)})"
+            words += f" (held at {money(most)})"
         parts.append(words)
     return ", ".join(parts)
 

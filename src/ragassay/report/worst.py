@@ -44,6 +44,8 @@ def worst_rows(
 
 def _keys(store: Store, run_id: str, lower: set[str]) -> Iterator[tuple[int, float, int, str]]:
     for line, scores in store.lines(run_id):
+        if not line.done:
+            continue  # what a stop left half judged is no verdict yet
         place = _LAST if line.verdict is None else _PLACES.get(line.verdict, _LAST)
         yield place, _mean_goodness(scores, lower), line.index, line.id
 

@@ -229,6 +229,8 @@ class Engine:
             raise self._fatal
         if self._state is RunState.RUNNING:
             self._state = RunState.FINISHED
+        if self._state is RunState.BUDGET:  # with the amounts as they are in the end
+            self._reason = self._budget.stop_reason()
         return Outcome(self._state, self._reason, self._budget.ledger())
 
     async def _until_done(self, workers: list[asyncio.Task[None]]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ragassay.core import (
     Ask,
@@ -34,9 +34,14 @@ from ragassay.dispatch import (
 from ragassay.judges import Judge
 from ragassay.metrics import Metric, MetricFlow, is_users_own
 from ragassay.models import Model
+from ragassay.runs.chat_models import chat_models, hosted_models
 from ragassay.runs.journal import JournalStore
 from ragassay.runs.metric_steps import next_step
 from ragassay.runs.user_code import UserCode, UserCodeTimeout
+
+if TYPE_CHECKING:
+    from ragassay.runs.options import Options
+    from ragassay.store import Store
 
 OUTPUT_TOKENS_PER_ITEM = 70
 """A verdict with two sentences of reasons and a quote."""
@@ -53,7 +58,9 @@ class Forecast:
     """Estimates of a run: rows, requests (distinct), of which `cached` are known already, calls to
     the model, tokens, US dollars (None = price unknown), seconds. `bound` is an upper bound of the
     cost without retries: every reply as long as it may be, with the room that the model has to
-    think, and everything asked again once.
+    think, and everything asked again once. thinking: tokens a call that the model thinks, or writes
+    more than is usual, by what its replies took before; they are part of output_tokens. None for a
+    model that was never asked here.
     """
 
     rows: int
@@ -66,6 +73,51 @@ class Forecast:
     cost: float | None
     bound: float | None
     seconds: float
+    thinking: int | None = None
+
+
+class RepliesSeen(NamedTuple):
+    """Output tokens of a judge's replies, as means a call. thinking: of these, those to think."""
+
+    output: float
+    thinking: float
+
+
+RUNS_SEARCHED = 50
+"""The last runs of a store, among which one by the same judge is looked for."""
+
+_SAME = ("judge", "reasoning_effort", "max_tokens", "extra_body")
+"""Options that decide how long replies are."""
+
+
+def replies_seen(options: Options, model: Model, store: Store) -> RepliesSeen | None:
+    """How long the replies were that the store knows of this judge: those of its last run, else as
+    much as the room to think says that was learnt for it. None for a model behind a server that
+    was never asked. The models are told what is known of them.
+    """
+    from ragassay.runs.preflight import key_of
+
+    models = chat_models(model)
+    if not hosted_models(model):
+        return RepliesSeen(0.0, 0.0)
+    known = [(each, store.known_model(key_of(each))) for each in models]
+    for each, stored in known:
+        if stored is not None:
+            each.remember(stored.capabilities)
+    settings = options.to_json()
+    wanted = {name: settings[name] for name in _SAME}
+    base_url = str(getattr(model, "base_url", ""))
+    for run in store.runs(RUNS_SEARCHED):
+        spend = run.ledger.confirmed
+        same = {name: run.manifest.options.get(name) for name in _SAME} == wanted
+        if same and run.manifest.judge.base_url == base_url and spend.output_tokens:
+            return RepliesSeen(
+                spend.output_tokens / spend.calls, spend.reasoning_tokens / spend.calls
+            )
+    if not known or any(stored is None for _, stored in known):
+        return None
+    # Room is about twice what was thought.
+    return RepliesSeen(0.0, max(each.known.room for each in models) / 2)
 
 
 def forecast(
@@ -77,10 +129,11 @@ def forecast(
     store: JournalStore | None,
     concurrency: int,
     metric_timeout: float = 120.0,
+    seen: RepliesSeen | None = None,
 ) -> Forecast:
     """Run every flow with stand-in answers and count what the judge would ask. Nothing is sent. A
     metric of the user's own that fails or takes longer than metric_timeout asks nothing more of
-    that row.
+    that row. seen: how long the model's replies were before.
     """
     count = _Count(judge, store, output_limit_of(model))
     user_code = UserCode()
@@ -92,6 +145,8 @@ def forecast(
         for requests in _request_rounds(row, metrics, user_code, metric_timeout):
             count.add(requests)
     user_code.close()
+    thinking = None if seen is None else _thinking(seen, count)
+    count.output_tokens += count.calls * (thinking or 0)
     return Forecast(
         rows=count.rows,
         bad=count.bad,
@@ -103,7 +158,14 @@ def forecast(
         cost=model.price(count.input_tokens, count.output_tokens) if count.calls else 0.0,
         bound=model.price(count.most_input, count.most_output) if count.calls else 0.0,
         seconds=count.calls * SECONDS_PER_CALL / max(1, concurrency),
+        thinking=thinking,
     )
+
+
+def _thinking(seen: RepliesSeen, count: _Count) -> int:
+    """Tokens a call beside those of the verdicts."""
+    answer = count.output_tokens / max(1, count.calls)
+    return round(max(seen.thinking, seen.output - answer, 0.0))
 
 
 class _Count:
