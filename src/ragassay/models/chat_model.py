@@ -237,8 +237,10 @@ class ChatModel:
                 if changed is not None:
                     self._learn(changed, call, refused=known)
             if changed is None:
-                changed = self._without_schema(call, known, sent) or self._plainer(known, sent)
                 first_failure = first_failure or sent
+                if self._refused_extra(sent.reply.status, sent.text):
+                    break
+                changed = self._without_schema(call, known, sent) or self._plainer(known, sent)
             if changed is None or number == MOST_REQUESTS:
                 break
             may_send = MAY_SEND_MORE.get()
