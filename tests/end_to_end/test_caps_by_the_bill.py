@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import ragassay
-from ragassay.core import RunState
+from ragassay.core import BudgetExhausted, RunState
 from ragassay.report import conclude
 from ragassay.report.gate import GateResult
 from ragassay.report.wording import headline
@@ -107,7 +107,7 @@ def test_a_cap_says_what_the_next_call_and_the_rest_may_cost(tmp_path: Path) -> 
             spent = f"${summary.ledger.confirmed.cost:.6g} confirmed"
             assert summary.stop_reason.startswith("the next call, which may cost $0.0")
             assert spent in summary.stop_reason
-            gates = GateResult((), 0, ())
+            gates = GateResult((), (), 0)
             (error,) = conclude(summary, gates, resume="ragassay resume x", store="").messages
             reasons = {
                 part.reason
@@ -119,6 +119,7 @@ def test_a_cap_says_what_the_next_call_and_the_rest_may_cost(tmp_path: Path) -> 
             assert reasons == {"the cap of $0.05 leaves no room for another call"}
             assert {row.verdict.value for row in summary.worst if row.verdict} <= {"pass", "fail"}
             assert f"{summary.pending:,} not evaluated yet" in headline(summary)
+        assert isinstance(error, BudgetExhausted)
         assert error.code == "E0604"
         cap = float(error.fix.split("--max-cost ")[1].split()[0])
         assert f"the {summary.pending} rows left need about $" in error.fix
