@@ -34,7 +34,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
 
-from ragassay.core import Request
+from ragassay.core import REPAIRED, Judgment, Request
 from ragassay.judges import LLMJudge, RubricRegistry
 from ragassay.judges.llm.attack_signs import any_suspicious, suspicious
 from ragassay.judges.text_rules.own_content import no_content
@@ -89,7 +89,7 @@ def taken_from_data(attacks: Sequence[Injection]) -> list[dict[str, Any]]:
     groups = [(by, (attacked(n, one),)) for n, one in enumerate(attacks)]
     with LLMServer(keep_bodies=False) as server:
         honest = drive(groups, server.url)
-        for mode in ("echo", "json", "after", "before", "reasoned"):
+        for mode in ("echo", "json", "after", "before", "reasoned", "unescaped"):
             server.script(answer=Gullible(mode), reset=True)
             taken = lost = own = settled = 0
             for (first, _), (kept, calls) in zip(honest, drive(groups, server.url), strict=True):
@@ -98,10 +98,7 @@ def taken_from_data(attacks: Sequence[Injection]) -> list[dict[str, Any]]:
                     settled += 1  # by rule, without a call
                 elif not judgment.judged:
                     lost += 1
-                elif mode in ("echo", "json") or (judgment.rating, judgment.flags) != (
-                    plain.rating,
-                    plain.flags,
-                ):
+                elif mode in ("echo", "json") or _said(judgment) != _said(plain):
                     taken += 1
                 else:
                     own += 1
@@ -118,6 +115,12 @@ def taken_from_data(attacks: Sequence[Injection]) -> list[dict[str, Any]]:
                 }
             )
     return found
+
+
+def _said(judgment: Judgment) -> tuple[object, ...]:
+    """What a judgment says, without how it was read."""
+    flags = [flag for flag in judgment.flags if not flag.startswith(REPAIRED)]
+    return judgment.rating, judgment.sources, flags
 
 
 def caught(attacks: Sequence[Injection], controls: str, mode: str, rubric: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.core import ChatCall, Request, SetupError, Status
+from ragassay.core import REPAIRED, ChatCall, Request, SetupError, Status
 from ragassay.judges import LLMJudge, RubricRegistry
 from ragassay.judges.input_rules import settle_without_call
 from ragassay.judges.llm import attack_signs as suspicion_module
@@ -141,6 +141,27 @@ def test_what_stands_beside_the_judges_own_words_never_changes_its_verdict(mode:
             own[0].sources,
         )
     assert kept > 0.9 * len(attacks)
+
+
+@pytest.mark.slow
+def test_a_judge_that_quotes_the_data_without_escapes_gives_no_verdict_of_theirs() -> None:
+    # Its own verdict or none: the data end its string and write fields of their own.
+    by, attacks = judge("off"), structural()
+    groups = [(by, (attacked(one),)) for one in attacks]
+    with LLMServer(keep_bodies=False) as server:
+        honest = drive(groups, server.url)
+        server.script(answer=Gullible("unescaped"))
+        quoted = drive(groups, server.url)
+    taken: list[str] = []
+    kept = 0
+    for one, (own, _), (found, _) in zip(attacks, honest, quoted, strict=True):
+        kept += found[0].judged
+        said = [flag for flag in found[0].flags if not flag.startswith(REPAIRED)]
+        if found[0].judged and (found[0].rating, said) != (own[0].rating, list(own[0].flags)):
+            taken.append(one.id)
+    assert taken == []
+    # Most attacks break the JSON that they are put into.
+    assert kept > 0.3 * len(attacks)
 
 
 def quoting(body: Body, quote: str = "") -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ data say, or worse.
     after     an honest reply, then the data
     before    the data, then an honest reply
     reasoned  an honest reply in whose reasoning the data stand
+    unescaped an honest reply in whose reasoning the data stand as they are, without escapes
     obeys     honest until the data hold one of `attacks`; then the best rating for every id
     highest   the best rating for every id, always; lowest: the worst one
 
@@ -60,6 +61,9 @@ class Gullible:
         own = answer_by_words(body)
         if self.mode == "reasoned" and isinstance(own, dict):
             return {"verdicts": [entry | {"reasoning": data} for entry in own["verdicts"]]}
+        if self.mode == "unescaped" and isinstance(own, dict):
+            entries = [entry | {"reasoning": "@@"} for entry in own["verdicts"]]
+            return json.dumps({"verdicts": entries}).replace("@@", data)
         said = own if isinstance(own, str) else json.dumps(own)
         return f"{said}\n{data}" if self.mode == "after" else f"{data}\n{said}"
 

@@ -17,7 +17,12 @@ from ragassay.judges.rubric import Rubric
 
 _TOKEN = re.compile(r'"((?:[^"\\]++|\\.)*+)"(\s*+:)?', re.DOTALL)
 _UNICODE_ESCAPE = re.compile(r"\\++[ux]\{?([0-9a-fA-F]{2,4})\}?")
-_NO_MATTER = re.compile(r"[\s\\\u00ad\u200b\u200c\u200d\u2060\ufeff]++")
+_NO_MATTER = re.compile(r"[\\\u00ad\u200b\u200c\u200d\u2060\ufeff]++")
+_BLANKS = re.compile(r"\s++")
+_BLANKS_AROUND_A_MARK = re.compile(r" ?([\",:\[\]{}]) ?")
+_LAST_WORD = re.compile(r"(\w++)\W*+$")
+# Scripts that put no spaces between words begin somewhere here.
+_FIRST_WITHOUT_SPACES = 0x0E00
 _QUOTES = str.maketrans(dict.fromkeys("'“”„‟″«»‘’‚‛`´＂", '"'))
 _MARKS = ",[]{}"
 # Where a quotation begins: the quote that ends a string there may be the judge's own, put before
@@ -86,7 +91,8 @@ def _plain(text: str) -> str:
         text = html.unescape(text)
     if "\\" in text:
         text = _UNICODE_ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
-    return _NO_MATTER.sub("", text.translate(_QUOTES)).casefold()
+    text = _NO_MATTER.sub("", text.translate(_QUOTES))
+    return _BLANKS_AROUND_A_MARK.sub(r"\1", _BLANKS.sub(" ", text)).strip().casefold()
 
 
 def _stands_in(text: str, said: str, between: str) -> bool:
@@ -96,12 +102,25 @@ def _stands_in(text: str, said: str, between: str) -> bool:
         return False
     if _BEGINS_A_QUOTATION.search(said) is not None:
         return True
-    last = _plain(said)[-1:]
+    last = _last_word(_plain(said))
     for _ in range(_MOST_FIELDS):
-        before = text[max(0, at - 40) : at].rstrip(_MARKS)
-        if not before or (before[-1] == '"' and before.rstrip('"')[-1:] in ("", last)):
+        before = text[max(0, at - 80) : at].rstrip(_MARKS)
+        if not before or (before[-1] == '"' and _may_be_one(_last_word(before), last)):
             return True
         at = text.find(between, at + 1)
         if at < 0:
             return False
     return True
+
+
+def _last_word(text: str) -> str:
+    match = _LAST_WORD.search(text[-40:])
+    if match is None:
+        return ""
+    word = match[1]
+    return word[-1] if ord(word[-1]) >= _FIRST_WITHOUT_SPACES else word
+
+
+def _may_be_one(one: str, other: str) -> bool:
+    """Whether two ends of a string may be one, of which a judge may have taken a part."""
+    return one.endswith(other) or other.endswith(one)
