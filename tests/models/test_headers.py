@@ -77,6 +77,15 @@ def test_the_rest_of_a_secret_behind_a_dollar_is_not_shown_as_a_variable(
     assert "canary" not in str(caught.value).lower()
 
 
+def test_a_variable_with_a_line_break_is_refused_and_not_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CANARY", "canary\nX-Evil: 1")
+    with pytest.raises(SetupError, match="variable of the header X-A holds characters") as caught:
+        filled("X-A: $CANARY")
+    assert "canary" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("header", "hidden"),
     [

@@ -281,6 +281,10 @@ def test_no_temperature_is_sent_where_the_command_says_none(tmp_path: Path) -> N
             arguments = [*command, *store, "--temperature", value]
             done = run_in_process(tmp_path, *arguments, environment=os.environ)
             assert done.returncode == 0, done.stderr
+        wrong = [*command, "--store", "wrong.db", "--temperature", "warm"]
+        done = run_in_process(tmp_path, *wrong, environment=os.environ)
+    assert done.returncode == 2
+    assert "'warm' is neither a number nor none" in done.stderr
     assert "temperature" not in server.bodies[0]
     assert server.bodies[1]["temperature"] == 0.5
 

@@ -129,7 +129,7 @@ def _parameter(declared: Option, on_resume: bool) -> Parameter:
     flag = typer.Option(*declared.flags, help=declared.help)
     if declared.declaration.none_counts:
         flag = typer.Option(
-            *declared.flags, help=declared.help, parser=_number_or_none, metavar="FLOAT|none"
+            *declared.flags, help=declared.help, parser=_number_or_none, metavar="<float|none>"
         )
     return Parameter(
         declared.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, flag]
@@ -162,7 +162,10 @@ def _number_or_none(text: str | float) -> float | None:
     """A number; None for "none", by which nothing is sent."""
     if isinstance(text, str) and text.strip().lower() == "none":
         return None
-    return float(text)
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither a number nor none.") from None
 
 
 def _choice_type(declared: Option) -> Any:

@@ -132,6 +132,13 @@ def filled(header: str) -> tuple[str, str]:
         text = os.environ.get(match[1] or match[2], "")
         if not text:
             raise _not_set(name, value, match[1] or match[2])
+        if not (text.isprintable() and text.isascii()):
+            raise SetupError(
+                "E0101",
+                f"The variable of the header {name} holds characters that no header has.",
+                where="--header",
+                fix="set it again, without line breaks",
+            )
         return text
 
     return name, _VARIABLE.sub(text_of, value)
