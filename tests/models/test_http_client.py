@@ -168,3 +168,10 @@ def test_a_proxys_password_that_it_echoes_is_not_shown() -> None:
     assert proxy.headers[0]["Proxy-Authorization"] == f"Basic {encoded}"
     message = caught.value.message
     assert "denied: Basic [key], that is [key] or [key]" in message
+
+
+def test_a_proxy_that_speaks_no_tls_is_told_apart_from_the_server() -> None:
+    with NativeServer(REPLY) as proxy, pytest.raises(CallError) as caught:
+        ask("http://judge.example/v1", proxy=proxy.url.replace("http://", "https://"))
+    assert caught.value.message.startswith(f"the proxy 127.0.0.1:{proxy.port} cannot be reached")
+    assert "use http://" in caught.value.message

@@ -152,13 +152,8 @@ class HttpClient:
             return CallError("bad_request", what, fatal=True)
         if isinstance(error, aiohttp.ClientHttpProxyError):
             return proxy_failure(self.proxy_host, error.status)
-        if isinstance(error, aiohttp.ClientProxyConnectionError):
-            source = "" if self._proxy is None else self._proxy.source
-            reason = _reason(error.os_error)
-            what = self._clean(
-                f"{PROXY} {self.proxy_host} cannot be reached: {reason} ({source} names it)"
-            )
-            return CallError("network", what, retryable=True)
+        if self._is_of_the_proxy(error):
+            return self._no_proxy(error)
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
             what = self._clean(f"{self.host}: {error.certificate_error}")
             return CallError("certificate", what, fatal=True)
@@ -184,6 +179,21 @@ class HttpClient:
             "network", f"the connection broke: {what}", retryable=True, maybe_billed=True
         )
 
+    def _is_of_the_proxy(self, error: Exception) -> bool:
+        """Whether it is the proxy, and not the server, to which no connection came about."""
+        if isinstance(error, aiohttp.ClientProxyConnectionError):
+            return True
+        # One to which TLS fails is told by the address alone.
+        if self._proxy is None or not isinstance(error, aiohttp.ClientConnectorSSLError):
+            return False
+        return (error.host, error.port) == (self._proxy.url.host, self._proxy.url.port)
+
+    def _no_proxy(self, error: Exception) -> CallError:
+        source = "" if self._proxy is None else self._proxy.source
+        reason = _reason(getattr(error, "os_error", error))
+        what = f"{PROXY} {self.proxy_host} cannot be reached: {reason} ({source} names it)"
+        return CallError("network", self._clean(what), retryable=True)
+
     async def close(self) -> None:
         """Let go of the connections that belong to the running loop."""
         session = self._sessions.pop(asyncio.get_running_loop(), None)
@@ -191,7 +201,7 @@ class HttpClient:
             await session.close()
 
 
-def _reason(error: OSError) -> str:
+def _reason(error: BaseException) -> str:
     """Why no connection came about."""
     inner = getattr(error, "os_error", error)  # the library wraps that of a connection to a proxy
     if isinstance(inner, ssl.SSLError) and inner.reason in _NO_TLS:
