@@ -79,14 +79,21 @@ def test_a_field_that_is_given_twice_is_refused(body: str) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    ['{"api_key": "canary"', '["canary"]', '"canary"', '{api_key: "canary"}', "[" * 5_000],
+    [
+        '{"api_key": "canary"',
+        '["canary"]',
+        '"canary"',
+        '{api_key: "canary"}',
+        "[" * 5_000,
+        '{"a":' * 500 + "1" + "}" * 500,
+    ],
 )
 def test_what_is_no_object_is_refused_and_not_shown(body: str) -> None:
     with pytest.raises(SetupError) as caught:
         parse_extra_body(body)
     assert caught.value.code == "E0101"
     assert "canary" not in str(caught.value)
-    assert "[[" not in str(caught.value)
+    assert len(str(caught.value)) < 300
 
 
 def test_a_value_that_was_not_stored_has_to_be_given_again() -> None:

@@ -41,6 +41,7 @@ def test_a_name_of_something_else(name: str) -> None:
         "sk-proj-abcdefghijkl",
         "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
         "3f2b8c1e9d7a4f60b1c2d3e4f5a6b7c8",
+        "hunter2!hunter",
         "3f2b8c1e-9d7a-4f60-b1c2-d3e4f5a6b7c8",
     ],
 )
@@ -56,6 +57,8 @@ def test_the_form_of_a_secret(value: str) -> None:
         "Meta-Llama-3-70B-Instruct-AWQ-INT4",
         "a sentence with 12 words, or about so many of them",
         "https://example.org/team/search",
+        "text/html;q=0.9, */*",
+        "eu-west-1",
     ],
 )
 def test_the_form_of_words_and_names_of_models(value: str) -> None:

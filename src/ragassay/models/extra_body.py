@@ -11,6 +11,8 @@ from ragassay.core import SetupError, digest
 from ragassay.models.secret_values import NOT_STORED, is_secret_name, looks_secret
 
 _WHERE = "--extra-body"
+_TOO_DEEP = "they are nested too deeply"
+_MOST_LEVELS = 100
 _EXAMPLE = """give an object, such as --extra-body '{"top_p": 0.9}'"""
 _OURS = frozenset(
     [
@@ -37,6 +39,8 @@ def parse_extra_body(text: str | Mapping[str, object]) -> dict[str, object]:
     value = _loaded(text) if isinstance(text, str) else dict(text)
     if not isinstance(value, dict):
         raise _error("The extra fields of the request are no JSON object.", _kind_of(value))
+    if _is_deep(value):
+        raise _error("The extra fields of the request cannot be sent.", _TOO_DEEP)
     _check_names(value)
     for name in _names_not_stored(value):
         raise SetupError(
@@ -120,8 +124,22 @@ def _loaded(text: str) -> object:
     except orjson.JSONDecodeError as error:
         why = f"{error.msg.partition(':')[0]} at character {error.pos}"
     except RecursionError:
-        why = "it is nested too deeply"
+        why = _TOO_DEEP
     raise _error("The extra fields of the request are no JSON.", why)
+
+
+def _is_deep(value: object) -> bool:
+    """Whether it has more levels than the functions here, which call themselves, shall go down."""
+    level = [value]
+    for _ in range(_MOST_LEVELS):
+        below: list[object] = []
+        for each in level:
+            if isinstance(each, Mapping):
+                below += each.values()
+            elif isinstance(each, (list, tuple)):
+                below += each
+        level = below
+    return bool(level)
 
 
 def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:

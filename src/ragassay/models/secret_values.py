@@ -34,6 +34,8 @@ _FORMS = re.compile(
     r"|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
     re.I,
 )
+# A password as people make one: letters, digits and a sign.
+_PASSWORD = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])(?=.*[!@#%^&])[^\s/=;,]{8,200}")
 _RUN = re.compile(r"[A-Za-z0-9+/_=-]{16,}")
 _MIXED = re.compile(r"(?=[0-9]*[A-Za-z])(?=[A-Za-z]*[0-9])[A-Za-z0-9]{16,}")
 _CHANGE = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[a-z0-9])|(?<=[0-9])(?=[A-Za-z])")
@@ -51,7 +53,7 @@ def looks_secret(value: str) -> bool:
     """Whether it has the form of a key or a token, whatever its name: that of a known kind, or that
     of long random text.
     """
-    if _FORMS.search(value) or _MIXED.search(value):
+    if _FORMS.search(value) or _MIXED.search(value) or _PASSWORD.fullmatch(value):
         return True
     # Letters of both cases and digits take turns in what is random, and seldom in names.
     return any(10 * len(_CHANGE.findall(run[0])) >= 3 * len(run[0]) for run in _RUN.finditer(value))
