@@ -105,7 +105,7 @@ def test_a_cap_says_what_the_next_call_and_the_rest_may_cost(tmp_path: Path) -> 
             assert run.state is RunState.BUDGET
             assert summary.pending
             spent = f"${summary.ledger.confirmed.cost:.6g} confirmed"
-            assert summary.stop_reason.startswith("the next call, which may cost $0.0")
+            assert summary.stop_reason.startswith("the next call, which may cost up to $0.0")
             assert spent in summary.stop_reason
             gates = GateResult((), (), 0)
             (error,) = conclude(summary, gates, resume="ragassay resume x", store="").messages
@@ -119,6 +119,11 @@ def test_a_cap_says_what_the_next_call_and_the_rest_may_cost(tmp_path: Path) -> 
             assert reasons == {"the cap of $0.05 leaves no room for another call"}
             assert {row.verdict.value for row in summary.worst if row.verdict} <= {"pass", "fail"}
             assert f"{summary.pending:,} not evaluated yet" in headline(summary)
+            assert "0 undecided" in headline(summary)
+            assert [metric.undecided for metric in summary.metrics] == [0, 0]
+            over_budget = [note for note in summary.notes if "over budget" in note]
+            assert len(over_budget) == 1
+            assert over_budget[0].count("has no value in") == 2
         assert isinstance(error, BudgetExhausted)
         assert error.code == "E0604"
         cap = float(error.fix.split("--max-cost ")[1].split()[0])

@@ -142,7 +142,9 @@ class CallError(Exception):
     """One model call failed.
 
     kind: "rate_limit", "timeout", "server", "network", "too_long", "bad_request", "auth",
-          "refused", "no_model", "no_address", "bad_reply".
+          "refused", "no_model", "no_address", "bad_reply", "web_page" (before any
+          answer), "extra_body" (a field of the user's own is refused), "over_budget" (a cap leaves
+          no room for its requests).
     retryable: whether the same call may succeed later. retry_after: seconds the server asked for.
     fatal: no call can succeed with this set-up (wrong key, unknown model): the run must stop.
     maybe_billed: the server may have charged for the call although no answer arrived.

@@ -70,7 +70,7 @@ class Budget(ABC):
         spent = f"${float(confirmed):.6g} confirmed"
         if uncertain:
             spent += f" and ${float(uncertain):.6g} held for calls without a bill"
-        most = f"which may cost ${float(refused):.6g}" if refused else "at its worst case"
+        most = f"which may cost up to ${float(refused):.6g}" if refused else "at its worst case"
         return f"the next call, {most}, would pass the cap of ${_dollars(self._max_cost)} ({spent})"
 
 
@@ -79,6 +79,7 @@ class LocalBudget(Budget):
 
     `base` is what the run had spent before it was resumed. output_limit: the most output tokens of
     a call, with room for thinking. costs: what the run's calls took in an earlier part of it.
+    batched: calls wait in batches for hours, so that none waits for what another one shows.
     """
 
     def __init__(
@@ -90,8 +91,10 @@ class LocalBudget(Budget):
         base: Ledger | None = None,
         output_limit: OutputLimit = answer_budget,
         costs: CallCosts | None = None,
+        batched: bool = False,
     ) -> None:
         super().__init__(max_calls, max_cost)
+        self._batched = batched
         self._price = price
         self._asked_limit = output_limit
         self.costs = costs or CallCosts()
@@ -171,7 +174,7 @@ class LocalBudget(Budget):
             return None
         worst = self.worst_case(call) or Decimal(0)
         if self._max_cost is not None:
-            at_once = self.costs.most_at_once(call.model)
+            at_once = None if self._batched else self.costs.most_at_once(call.model)
             if self._in_flight and at_once is not None and self._in_flight >= at_once:
                 return None  # until one of those in flight has shown what a reply costs
             if self._spent + self._reserved + worst > self._max_cost:

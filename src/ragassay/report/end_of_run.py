@@ -107,6 +107,9 @@ def _stopped(summary: Summary, resume: str) -> EndOfRun:
 _MORE = 1.1
 """Times what the rows so far have taken: the rows that are left may be a little dearer."""
 
+_SPARE_ROWS = 5
+"""So many rows more does a cap leave room for: the last call is reserved at its worst case."""
+
 
 def _higher_caps(summary: Summary) -> str:
     """The caps with which the run may come to its end, by what its rows took so far."""
@@ -130,7 +133,8 @@ def _higher_caps(summary: Summary) -> str:
         more.append(f"{rest:,} calls")
     if options.get("max_cost") is not None:
         cost = (spent - before) * share
-        caps.append(f"--max-cost {_rounded_up(spent + cost):g}")
+        spare = _SPARE_ROWS * (spent - before) / done
+        caps.append(f"--max-cost {_rounded_up(spent + cost + spare):g}")
         more.append(f"${cost:.4f}")
     need = "needs" if summary.pending == 1 else "need"
     words = f"{' '.join(caps)} (the {rows} left {need} about {' and '.join(more)} more"

@@ -135,7 +135,7 @@ class _Tally:
             metric = self.metrics.get(score.metric)
             if metric is None:
                 continue
-            metric.add(score)
+            metric.add(score, done=line.done)
             slices = self._slices[score.metric]
             slices.add(score.slices, score.value, score.verdict, score.cluster)
 
@@ -150,11 +150,21 @@ class _Tally:
         notes: list[str] = []
         for metric in self.metrics.values():
             notes += metric.notes(self._max_tokens)
+        notes += self._over_budget()
         too_many = sorted(self._too_many_values())
         if too_many:
             names = ", ".join(too_many)
             notes.append(f"more than {MOST_VALUES} values, so not compared as slices: {names}")
         return notes + reading_words(self.rows.reading)
+
+    def _over_budget(self) -> list[str]:
+        """A line for each reason of a cap, with the metrics that it leaves without a value."""
+        metrics: dict[str, list[str]] = {}
+        for metric in self.metrics.values():
+            for reason, rows in metric.over_budget.items():
+                words = f"{metric.metric} has no value in {count(rows, 'row')}"
+                metrics.setdefault(reason, []).append(words)
+        return [f"{', '.join(words)} where it applies: {why}" for why, words in metrics.items()]
 
     def slices(self, manifest: Manifest) -> tuple[SliceSummary, ...]:
         """The slices that say most."""
@@ -331,21 +341,24 @@ class _Metric:
         self.undecided = 0
         self.reasons: Counter[str] = Counter()
         self.missing: Counter[str] = Counter()
+        self.over_budget: Counter[str] = Counter()
         self.pass_mark: float | None = None
         self._probability_sum = 0.0
         self._probability_weight = 0
 
-    def add(self, score: ScoreLine) -> None:
-        """Count the score of one row."""
+    def add(self, score: ScoreLine, *, done: bool = True) -> None:
+        """Count the score of one row. done: whether the row is; else it is not undecided yet."""
         self.rows += 1
         if score.value is not None:
             self._add_value(score.value, score.cluster)
         if score.verdict is Verdict.PASS or score.verdict is Verdict.FAIL:
             self.passes.add(float(score.verdict is Verdict.PASS), score.cluster)
-        elif score.verdict is Verdict.UNDECIDED:
+        elif score.verdict is Verdict.UNDECIDED and done:
             self.undecided += 1
         if score.status is Status.NOT_APPLICABLE:
             self.reasons[score.reason or "not applicable"] += 1
+        elif score.status is Status.OVER_BUDGET:
+            self.over_budget[with_reason(score.status, score.reason)] += 1
         elif score.status is not Status.JUDGED:
             self.missing[with_reason(score.status, score.reason)] += 1
         self.asked += score.counts.asked

@@ -247,6 +247,7 @@ class Session:
             base=base,
             output_limit=output_limit_of(plan.model),
             costs=log.costs,
+            batched=plan.batches is not None,
         )
         run_id = self._manifest.run_id
         context = RunContext(
