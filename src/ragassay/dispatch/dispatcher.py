@@ -636,7 +636,7 @@ class Dispatcher:
 
     def _raise_if_down_at_first(self, error: CallError, history: _History) -> None:
         """A server that was never up is told soon, and not row by row."""
-        attempts = history.attempts
+        attempts = history.failures + 1  # without refusals for the rate
         is_down = speaks_of_the_service(error) and attempts >= LEAST_ATTEMPTS
         if self.traffic.answered or not is_down:
             return
