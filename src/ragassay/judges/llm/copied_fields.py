@@ -18,6 +18,9 @@ from ragassay.judges.rubric import Rubric
 _TOKEN = re.compile(r'"((?:[^"\\]++|\\.)*+)"(\s*+:)?', re.DOTALL)
 _UNICODE_ESCAPE = re.compile(r"\\++[ux]\{?([0-9a-fA-F]{2,4})\}?")
 _NO_MATTER = re.compile(r"[\\\u00ad\u200b\u200c\u200d\u2060\ufeff]++")
+_ENDS_A_NAME = re.compile(
+    r"(?=[^\w\s:]|\s)[\s\u200b\u200c\u200d\u2060\ufeff\u00ad]*+(?:&\w++;|[^\w\s:])[^\w:]*+:"
+)
 _BLANKS = re.compile(r"\s++")
 _BLANKS_AROUND_A_MARK = re.compile(r" ?([\",:\[\]{}]) ?")
 _LAST_WORD = re.compile(r"(\w++)\W*+$")
@@ -67,8 +70,8 @@ class CopiedFields:
     def _with_fields(self, text: str) -> str:
         """The text in the form in which it is compared; "" where it holds no field."""
         low = text.lower()
-        may_spell = "\\" in text or "&" in text
-        if not may_spell and not any(name in low for name in self._names):
+        may_spell = any(escape in low for escape in ("\\u", "\\x", "&#"))
+        if not may_spell and not any(_is_field_in(low, name) for name in self._names):
             return ""
         plain = _plain(text)
         return plain if any(f'"{name}":' in plain for name in self._names) else ""
@@ -83,6 +86,17 @@ class CopiedFields:
             elif end >= 0 and _plain(token[1][:80]) in self._names:
                 start = max(end, token.end() - _MOST_CHARS)
                 yield said, _plain(raw[start : token.end()]).lstrip(_MARKS)
+
+
+def _is_field_in(low: str, name: str) -> bool:
+    """Whether a quote and a colon follow a name somewhere in a text of small letters."""
+    at = low.find(name)
+    while at >= 0:
+        at += len(name)
+        if _ENDS_A_NAME.match(low, at) is not None:
+            return True
+        at = low.find(name, at)
+    return False
 
 
 def _plain(text: str) -> str:

@@ -24,6 +24,11 @@ _CORRECTION = re.compile(
 _OF_ANOTHER_THING = re.compile(r"\b(?:passage|context|chunk|source|scale|from|between)\b", re.I)
 
 
+def says_anything(around: Sequence[str]) -> bool:
+    """Whether anything but blanks and a code fence stands around the values of an answer."""
+    return any(piece.strip("` \t\r\njson") for piece in around)
+
+
 class ProseVerdicts:
     """Finds what the text outside of the values of an answer says of ratings. around: the pieces of
     that text in order; the pieces from `behind` on stand behind a value.
@@ -39,11 +44,6 @@ class ProseVerdicts:
             rf"(?P<between>[^0-9]{{0,60}}?)(?<![\w.])(?P<rating>{spelt})(?!\w|\.\d)", re.I
         )
         self._has_ratings = bool(ratings)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing stands around the values but blanks and a code fence."""
-        return all(not piece.strip("` \t\r\njson") for piece in self._around)
 
     def has_rest_of_an_entry(self) -> bool:
         """Whether a field and the end of an object or list stand behind a value, as they do where a

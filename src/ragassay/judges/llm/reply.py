@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from ragassay.judges.llm.copied_fields import CopiedFields
 from ragassay.judges.llm.entries import StatedVerdicts, Verdict
 from ragassay.judges.llm.objects import DECODER, objects
-from ragassay.judges.llm.prose_verdicts import ProseVerdicts
+from ragassay.judges.llm.prose_verdicts import ProseVerdicts, says_anything
 from ragassay.judges.llm.second_reading import SecondReading
 from ragassay.judges.llm.thinking import answer_of
 from ragassay.judges.rubric import Rubric
@@ -70,7 +70,10 @@ def parse(
             return {}
         verdicts = _agreed(verdicts, reading.stated, second)
         spans = second.spans
-    return _undisputed(verdicts, ProseVerdicts(rubric, _around(answer, spans)))
+    around = _around(answer, spans)
+    if not verdicts or not says_anything(around):
+        return verdicts
+    return _undisputed(verdicts, ProseVerdicts(rubric, around))
 
 
 def _agreed(
@@ -88,8 +91,6 @@ def _agreed(
 
 def _undisputed(verdicts: dict[str, Verdict], prose: ProseVerdicts) -> dict[str, Verdict]:
     """The verdicts that nothing around them speaks against."""
-    if not verdicts or prose.is_empty:
-        return verdicts
     if prose.has_rest_of_an_entry():
         return {}
     wrong = prose.disagreeing(verdicts)

@@ -20,6 +20,7 @@ import html
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 
 from ragassay.judges.llm.copied_fields import CopiedFields, field_names
@@ -48,6 +49,12 @@ _CURLY = str.maketrans({"“": '"', "”": '"'})
 # Repairs that take the text of one string as a reply of its own.
 _STRINGS_IN_STRINGS = frozenset({"tool_call_as_text", "reply_in_a_string", "other_wrapper"})
 _NAMED_FIELD = re.compile(r"""\b(?:rating|verdict|score)\b["'`*]*+\s*+[:=]""", re.I)
+# Repairs that take a rating from another field than its own.
+_OTHER_RATINGS = frozenset({"rating_under_another_name", "nested_entry", "rating_in_an_object"})
+_OTHER_FIELD = re.compile(
+    r"""(?:rating|score|verdict|grade|judge?ment|value|label)\w*+[^\w\s:]*+(?:quot;|\#34;)?+\s*+:""",
+    re.I,
+)
 # How a string of the data could end one of the reply.
 _STRING_END = re.compile(r"""["']\s*+[,}\]/#]""")
 
@@ -68,7 +75,7 @@ class _ReadValue:
         return len(self.entries) == 1 and "bare_entry" in self.entries[0].repairs
 
 
-@dataclass(slots=True)
+@dataclass
 class SecondReading:
     """What the second reading finds. ids: what was asked, in the order of the prompt. data: the
     texts that a judge might repeat; copied: finds fields of theirs. item_texts: the text of each
@@ -236,9 +243,16 @@ class SecondReading:
             return None
         verdict = read_entry(name, fields, self.rubric, needs_reasons=False)
         repairs = entry.repairs | repair.repairs
+        if not _OTHER_RATINGS.isdisjoint(repairs) and self._hold_other_ratings:
+            return None
         if verdict is None or not repairs:
             return verdict
         return replace(verdict, repairs=tuple(sorted(repairs)))
+
+    @cached_property
+    def _hold_other_ratings(self) -> bool:
+        """Whether the data name what may be taken for a rating, or spell it by escapes."""
+        return any(_OTHER_FIELD.search(text) or "\\" in text for text in self.data)
 
     # -- without ids
 
