@@ -7,6 +7,8 @@ import re
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\]]', re.DOTALL)
 # What may stand behind a value: nothing that could be a part of it.
 _PROSE = re.compile(r"(?:[\s`][^\"{}\[\]]*+)?")
+# A reply about twenty items has some hundreds.
+_MOST_TOKENS = 3_000
 _CLOSES = {"{": "}", "[": "]"}
 
 
@@ -20,7 +22,9 @@ def with_end(text: str, start: int) -> str | None:
     if _PROSE.fullmatch(behind) is None:
         return None
     opened: list[str] = []
-    for match in _STRING_OR_BRACKET.finditer(text, start):
+    for count, match in enumerate(_STRING_OR_BRACKET.finditer(text, start)):
+        if count > _MOST_TOKENS:
+            return None
         mark = match[0]
         if mark in _CLOSES:
             opened.append(_CLOSES[mark])
