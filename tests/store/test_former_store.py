@@ -47,6 +47,11 @@ RENAMED = (
     ("*.html", "(put in other words by the judge)", "(in the judge's words)"),
     ("*.html", "No row fits. Clear", "No row matches. Clear"),
     ("*.html", "? unmeasured here", "? not measured here"),
+    (
+        "judged.txt",  # of which a refusal is the first loss
+        "  ragassay resume 20261122-172000-9aa210 --retry-failed",
+        "  the model refuses these texts: judge them with another one",
+    ),
 )
 """What is called otherwise since: a pattern of file names, the former text, the text of today."""
 
@@ -60,6 +65,7 @@ ADDED = (
     r'"cut_off_calls": \d+',
     r'"cut_off_cost": [\d.]+',
     r'"preflight": \{[^{}]*\}',
+    r'"refused_calls": \d+',
     '"lost": (?:true|false)',
 )
 """Fields that the JSON of today has besides, at the end of their objects."""
