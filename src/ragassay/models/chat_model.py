@@ -44,6 +44,7 @@ from ragassay.models.failures import (
     is_explained,
     is_filtered,
     is_unknown_model,
+    names_model,
     status_inside,
     text_of,
 )
@@ -64,6 +65,9 @@ MOST_REQUESTS = 14
 
 _CHARS_A_TOKEN = 2.5  # of a prompt, where a context is small: rather too many tokens than too few
 
+
+_MODEL_IN_PATH = frozenset(("azure", "bedrock", "gemini"))
+"""Providers whose model is part of the address."""
 
 _MOST_WORDS = 8_000  # characters of an error that are read
 
@@ -540,7 +544,18 @@ class ChatModel:
             return CallError("extra_body", what, fatal=True, status=status)
         variable = self.provider.keys[0] if self.provider.keys else ""
         hint = f" (no key was sent; is {variable} set?)" if variable and not self._key else ""
-        return failure(status, headers, text, what, has_answered=self.has_answered, key_hint=hint)
+        error = failure(
+            status,
+            headers,
+            text,
+            what,
+            has_answered=self.has_answered,
+            key_hint=hint,
+            model=self.name,
+        )
+        if error.kind == "no_address" and self.provider.scheme in _MODEL_IN_PATH:
+            error.kind = "no_model"
+        return error
 
     def _refused_extra(self, status: int, text: str) -> str:
         """The fields of --extra-body that a refusal before the first answer names; "" for none."""
@@ -560,7 +575,8 @@ class ChatModel:
             self._known_models = await self._list_models()
         names = self._known_models
         if not names:
-            return f"{text or 'not found'} (it lists no models{await self._address_hint()})"
+            hint = "" if names_model(text, self.name) else await self._address_hint()
+            return f"{text or 'not found'} (it lists no models{hint})"
         shown = ", ".join(shorten(name, 60) for name in names[:10])
         if len(names) > 10:
             shown += " ..."

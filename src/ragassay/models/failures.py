@@ -194,6 +194,12 @@ LISTED = " It has: "
 """Stands before the models that a server has, where it lists some."""
 
 
+def names_model(text: str, model: str) -> bool:
+    """Whether a 404 is for the model, and not for the address."""
+    is_named = bool(model) and model in text
+    return is_named or LISTED in text or UNKNOWN_MODEL.search(text) is not None
+
+
 def is_unknown_model(status: int, text: str, *, has_answered: bool) -> bool:
     """Whether a server says that it does not have the model. Once it has answered, the model
     exists, and such words are an echo of some row.
@@ -214,11 +220,13 @@ def failure(
     *,
     has_answered: bool,
     key_hint: str = "",
+    model: str = "",
 ) -> CallError:
     """What an answer with this status means.
 
     text: the server's words. what: the sentence that the user reads. has_answered: a call of this
-    model has succeeded before. key_hint: what to say of the key where it is rejected.
+    model has succeeded before. key_hint: what to say of the key where it is rejected. model: its
+    name.
     """
     # A 400 may repeat the row that it refuses: its words count before the first answer only.
     own_words = status in (403, 412, 429) or (status == 400 and not has_answered)
@@ -234,8 +242,8 @@ def failure(
     if status in (401, 407) or is_wrong_key or (status == 403 and not is_no_model):
         return CallError("auth", what + key_hint, fatal=True, status=status)
     if is_no_model:
-        is_named = status != 404 or LISTED in text or UNKNOWN_MODEL.search(text) is not None
-        return CallError("no_model" if is_named else "no_address", what, fatal=True, status=status)
+        kind = "no_model" if status != 404 or names_model(text, model) else "no_address"
+        return CallError(kind, what, fatal=True, status=status)
     if status in (400, 413, 422, 429, 500) and _is_too_long(status, text):
         return CallError("too_long", what, status=status)
     if 300 <= status < 400:
@@ -267,11 +275,14 @@ def is_explained(status: int, text: str) -> bool:
 _PASSES = re.compile(r"maintenance|overload|unavailable at|try again|later|capacity|busy", re.I)
 
 
+_SAYS_NOTHING = frozenset(("error", "http", "status", "code", "invalid", "request"))
+
+
 def is_about_the_key(text: str) -> bool:
     """Whether a 403 speaks of who asks, and not of how; one that says no more than its own name
     does.
     """
-    words = set(re.findall(r"[a-z]+", text.lower())) - {"error", "http", "status", "code"}
+    words = set(re.findall(r"[a-z]+", text.lower())) - _SAYS_NOTHING
     says_nothing = words <= {"forbidden", "access", "denied"}
     return says_nothing or bool(NO_RIGHT.search(text) or WRONG_KEY.search(text))
 
