@@ -34,8 +34,8 @@ def test_a_run_stopped_by_a_cap_says_so_and_the_printed_command_finishes_it(shel
             "error[E0604]: A cap was reached before all rows were judged.",
             "  where: run RUN",
             "  why: the cap of 3 calls was reached",
-            "  fix: ragassay resume RUN --max-calls 10 (the 2 rows left need about 7 calls more, by"
-            " those that are done; a cap counts the whole run)",
+            "  fix: the 2 rows left need about 7 calls more, by those that are done"
+            " (a cap counts the whole run): ragassay resume RUN --max-calls 10",
             "  more: ragassay explain E0604",
         ]
 

@@ -95,7 +95,7 @@ def _stopped(summary: Summary, resume: str) -> EndOfRun:
             "A cap was reached before all rows were judged.",
             where=f"run {summary.manifest.run_id}",
             why=why,
-            fix=f"{resume} {_higher_caps(summary)}",
+            fix=_with_higher_caps(resume, summary),
         )
         return EndOfRun(error.exit_code, (error,))
     reason = summary.stop_reason[:1].upper() + summary.stop_reason[1:]
@@ -111,14 +111,16 @@ _SPARE_ROWS = 5
 """So many rows more does a cap leave room for: the last call is reserved at its worst case."""
 
 
-def _higher_caps(summary: Summary) -> str:
-    """The caps with which the run may come to its end, by what its rows took so far."""
+def _with_higher_caps(resume: str, summary: Summary) -> str:
+    """The command that goes on, with the caps with which the run may come to its end, by what its
+    rows took so far.
+    """
     ledger, options = summary.ledger, summary.manifest.options
     done = summary.scored
     if not done or not summary.pending:
         return (
-            "with a higher --max-calls or --max-cost (they count the whole run); --forecast of the"
-            " command that began it says about how much all rows take"
+            f"{resume} with a higher --max-calls or --max-cost (they count the whole run);"
+            " --forecast of the command that began it says about how much all rows take"
         )
     rows = f"{summary.pending:,} row{'s' * (summary.pending != 1)}"
     share = summary.pending / done * _MORE
@@ -137,8 +139,8 @@ def _higher_caps(summary: Summary) -> str:
         caps.append(f"--max-cost {_rounded_up(spent + cost + spare):g}")
         more.append(f"${cost:.4f}")
     need = "needs" if summary.pending == 1 else "need"
-    words = f"{' '.join(caps)} (the {rows} left {need} about {' and '.join(more)} more"
-    return f"{words}, by those that are done; a cap counts the whole run)"
+    words = f"the {rows} left {need} about {' and '.join(more)} more, by those that are done"
+    return f"{words} (a cap counts the whole run): {resume} {' '.join(caps)}"
 
 
 def _rounded_up(amount: float) -> float:

@@ -48,11 +48,14 @@ def spent_before(before: StoredRun, store: Store, logged: Ledger | None) -> Ledg
     if late:
         saved = replace(saved, confirmed=spent)
     # Without a cap the ledger is written once a second: as many as were in flight then may be so
-    # again.
+    # again, or some more, where it was written as one had just ended.
     capped = any(before.manifest.options.get(cap) is not None for cap in ("max_calls", "max_cost"))
     arrived = late if capped else 0
     if saved.cut_off_calls:
-        return _with_calls_cut_off(saved, max(0, saved.cut_off_calls - arrived))
+        calls = max(0, saved.cut_off_calls - arrived)
+        if not capped:
+            calls += 1 + calls // 10
+        return _with_calls_cut_off(saved, calls)
     if not late:
         return saved
     price = saved.uncertain_cost / saved.uncertain_calls if saved.uncertain_calls else 0.0
