@@ -29,20 +29,11 @@ from llmock.chaos import ChaosSettings
 from llmock.testing import LLMockServer
 
 from support.llama_server import llama_server
+from support.mock_providers import PROVIDERS
 from support.tiny_model import write_model
 
 METRICS = "context_relevance,groundedness,answer_relevance"
 ERRORS = {429: 0.04, 500: 0.04, 503: 0.04}
-PATHS = {
-    "openai": "/v1",
-    "anthropic": "/anthropic/v1",
-    "gemini": "/gemini/v1beta",
-    "cohere": "/cohere/v2",
-    "mistral": "/mistral/v1",
-    "groq": "/groq/openai/v1",
-    "together": "/together/v1",
-    "xai": "/xai/v1",
-}
 PATIENCE = 1800
 NO_RUN = 2
 """The exit code of a resume where there is no run."""
@@ -123,7 +114,7 @@ def turned_away(provider: str, rows: int) -> tuple[str, bool]:
     with tempfile.TemporaryDirectory() as name, LLMockServer(chaos=chaos) as server:
         folder = Path(name)
         write_rows(folder, rows)
-        code = command(folder, *evaluate(f"{provider}:m", server.url + PATHS[provider])).wait(
+        code = command(folder, *evaluate(f"{provider}:m", server.url + PROVIDERS[provider])).wait(
             PATIENCE
         )
         found = scores(folder)
@@ -151,7 +142,7 @@ def main() -> int:
     if options.only != "llmock":
         results.append(killed_runs(options.rows, options.kills, options.seed))
         print(results[-1][0], flush=True)
-    for provider in PATHS if options.only != "llama.cpp" else ():
+    for provider in PROVIDERS if options.only != "llama.cpp" else ():
         results.append(turned_away(provider, options.rows))
         print(results[-1][0], flush=True)
     return 0 if all(is_right for _, is_right in results) else 1

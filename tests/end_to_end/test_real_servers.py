@@ -20,6 +20,7 @@ import pytest
 
 from support.commands import run_in_process
 from support.llama_server import llama_server
+from support.mock_providers import PROVIDERS
 from support.tiny_model import write_model
 
 if sys.platform != "linux":
@@ -162,18 +163,6 @@ def tell(server: LLMockServer, path: str, body: object = None) -> Any:
     request.add_header("Content-Type", "application/json")
     with urllib.request.urlopen(request, timeout=10) as answer:
         return json.load(answer)
-
-
-PROVIDERS = {
-    "openai": "/v1",
-    "anthropic": "/anthropic/v1",
-    "gemini": "/gemini/v1beta",
-    "cohere": "/cohere/v2",
-    "mistral": "/mistral/v1",
-    "groq": "/groq/openai/v1",
-    "together": "/together/v1",
-    "xai": "/xai/v1",
-}
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
