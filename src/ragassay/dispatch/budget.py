@@ -219,7 +219,7 @@ class LocalBudget(Budget):
             self.sent += _requests(spend)
             most = self._most_without_bill(call, spend, text)
             if spend.calls:
-                self.costs.note_reply(size_of(call, self._asked_limit), spend)
+                self.costs.note_reply(call.model, self._asked_limit(call), spend)
             self._account.add_answer(spend, most)
             return
         self.sent += 1 + further
@@ -237,7 +237,7 @@ class LocalBudget(Budget):
 
     def estimate(self, size: CallSize, reserved: Decimal) -> Decimal:
         """US dollars that a call of this size without a bill has cost if it was answered."""
-        return min(reserved, self.costs.estimate([size]) or reserved)
+        return self.costs.at_most(size, reserved)
 
     def release(self, call: Call, reserved: Decimal) -> None:
         """Give back a reservation for a call that was not sent after all."""

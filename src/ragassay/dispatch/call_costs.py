@@ -191,13 +191,14 @@ class CallCosts:
         answered = self._unbounded.get(model) or self._unbounded.get("")
         return None if answered is None else max(1, answered)
 
-    def note_reply(self, size: CallSize, spend: Spend) -> None:
-        """Note how long a reply was, and whether the limit of its call was kept."""
-        model = size.kind.rpartition(" ")[0]
+    def note_reply(self, model: str, limit: int, spend: Spend) -> None:
+        """Note how long a reply of this model was (`ChatCall.model`), and whether the limit of its
+        call was kept.
+        """
         self._longest[model] = max(self._longest.get(model, 0), spend.output_tokens)
         if model in self._unbounded:
             self._unbounded[model] += 1
-        elif spend.output_tokens > size.answer_budget + size.thinking:
+        elif spend.output_tokens > limit:
             self._unbounded[model] = 1
 
     def add(self, size: CallSize, spend: Spend) -> None:
@@ -229,6 +230,12 @@ class CallCosts:
             by_kind[kind] = by_kind.get(kind, NOTHING) + self._estimate(size, self.rate)
         total = reduce(Estimate.beside, by_kind.values(), NOTHING)
         return exact(round(total.upper, 12))
+
+    def at_most(self, size: CallSize, worst: Decimal) -> Decimal:
+        """US dollars that a call of this size has cost if it was answered, and never more than its
+        worst case.
+        """
+        return min(worst, self.estimate([size]) or worst)
 
     def _estimate(self, size: CallSize, rate: Rate) -> Estimate:
         kind = self._kinds.get(size.kind)

@@ -40,6 +40,16 @@ class CallSize(NamedTuple):
     answer_budget: int
     thinking: int
 
+    @property
+    def model(self) -> str:
+        """The model that the call is for, "" where it names none."""
+        return self.kind.rpartition(" ")[0]
+
+    @property
+    def limit(self) -> int:
+        """The most tokens of the reply."""
+        return self.answer_budget + self.thinking
+
 
 def answer_budget(call: ChatCall) -> int:
     """The output limit of a model that does not think: the budget for the answer."""

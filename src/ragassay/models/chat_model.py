@@ -585,7 +585,7 @@ class ChatModel:
     async def _address_hint(self) -> str:
         """What may be wrong with the address."""
         ends_right = self.base_url.endswith(("/v1", "/v1beta", "/v2"))
-        if ends_right or self.provider.scheme in ("azure", "bedrock", "gemini"):
+        if ends_right or self.provider.scheme in _MODEL_IN_PATH:
             return ""
         with_version = self._base / "v1"
         try:

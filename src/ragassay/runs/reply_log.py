@@ -148,7 +148,7 @@ class ReplyLog:
         account.add_answer(logged.reply.spend, logged.most)
         if call.size is not None:
             self.costs.add(call.size, logged.reply.spend)
-            self.costs.note_reply(call.size, logged.reply.spend)
+            self.costs.note_reply(call.size.model, call.size.limit, logged.reply.spend)
 
     def _recover_reply(self, body: dict[str, Any], worst: Decimal | None) -> LoggedReply:
         """Take a reply in. worst: what it counts as in a log of an older version."""
@@ -285,7 +285,7 @@ class ReplyLog:
             return
         held = call.worst
         if status is not None and status >= 500 and call.size is not None and held is not None:
-            held = min(held, self.costs.estimate([call.size]) or held)
+            held = self.costs.at_most(call.size, held)
         account.add_lost_call(held)
 
     @property
