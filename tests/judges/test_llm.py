@@ -28,7 +28,6 @@ from ragassay.core import (
     Spend,
     Status,
 )
-from ragassay.dispatch.worst_case import schema_text
 from ragassay.judges import LLMJudge, RubricRegistry
 from ragassay.judges.llm.shares import split
 
@@ -420,7 +419,7 @@ def test_the_prompt_asks_for_the_numbers_of_the_supporting_passages() -> None:
     runner = Runner(lambda call, n: CallFailed("network", "stop"))
     runner.run((CLAIMS[0],), JUDGE)
     sources = '"supported_by":{"type":"array","items":{"type":"integer"}}'
-    assert sources in schema_text(runner.calls[0])
+    assert sources in runner.calls[0].schema_text
 
 
 PASSAGE = "The bridge opened in 1932. It is 503 metres long. Tickets cost nothing."

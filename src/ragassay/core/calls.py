@@ -6,6 +6,8 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+import orjson
+
 from ragassay.core.fast_init import fast_init
 from ragassay.core.judgment import Evidence, Judgment, JudgmentAddress, Spend
 
@@ -37,6 +39,16 @@ class ChatCall:
     temperature: float | None = 0.0
     seed: int | None = None
     model: str = ""
+    _schema_text: str = field(default="", init=False, repr=False, compare=False)
+
+    @property
+    def schema_text(self) -> str:
+        """The schema as JSON, as it is sent; "" where there is none."""
+        # Written once: the call is sized, logged and hashed by it.
+        if not self._schema_text and self.schema is not None:
+            text = orjson.dumps(self.schema, default=dict).decode()
+            object.__setattr__(self, "_schema_text", text)
+        return self._schema_text
 
 
 @fast_init

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import lru_cache
 from json.encoder import encode_basestring_ascii as _quoted
 
 _ENCODER = json.JSONEncoder(
     sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False
 )
+_MOST_KEPT = 20_000  # characters of texts whose JSON is kept for the next hash
+_PLAIN = frozenset({str, int, type(None)})
 
 
 def digest(*parts: object) -> str:
@@ -40,6 +43,26 @@ def _leaf_json(value: object) -> str:
         return _quoted(value)
     if type(value) is int:
         return int.__repr__(value)
-    if (type(value) is tuple or type(value) is list) and set(map(type, value)) == {str}:
-        return f"[{','.join(map(_quoted, value))}]"
+    if value is None:
+        return "null"
+    if type(value) is tuple or type(value) is list:
+        kinds = set(map(type, value))
+        if kinds == {str}:
+            return _texts_json(tuple(value))
+        if kinds <= _PLAIN:
+            return f"[{','.join(map(_leaf_json, value))}]"
     return _ENCODER.encode(value)
+
+
+def _texts_json(texts: tuple[str, ...]) -> str:
+    # The claims of a row share its contexts, and each is hashed with all of them.
+    if sum(map(len, texts)) <= _MOST_KEPT:
+        return _kept_texts_json(texts)
+    return _quoted_list(texts)
+
+
+def _quoted_list(texts: tuple[str, ...]) -> str:
+    return f"[{','.join(map(_quoted, texts))}]"
+
+
+_kept_texts_json = lru_cache(maxsize=64)(_quoted_list)

@@ -6,7 +6,7 @@ The rules ask for what a score shows (`Shown`) and for the stage of its metric. 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ragassay.core import NO_ROLE, Role, Sample, Score, Shown, Stage
 from ragassay.diagnosis.evidence import metric_name
@@ -25,6 +25,18 @@ class Row:
     sample: Sample
     scores: Sequence[Score]
     roles: Roles
+    # Sorted out once: each row is asked for a dozen of these.
+    _by_shown: dict[Shown, list[Score]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        placed: dict[Shown, list[tuple[int, Score]]] = {}
+        for score in self.scores:
+            for showing in self.role(score).shows:
+                placed.setdefault(showing.shown, []).append((showing.place, score))
+        by_shown: dict[Shown, list[Score]] = {}
+        for shown, pairs in placed.items():
+            by_shown[shown] = [score for _, score in sorted(pairs, key=_place)]
+        object.__setattr__(self, "_by_shown", by_shown)
 
     def role(self, score: Score) -> Role:
         """The role of the score's metric."""
@@ -36,13 +48,7 @@ class Row:
 
     def showing(self, shown: Shown) -> list[Score]:
         """The scores that show this: those of the metric to be read first, then the next one's."""
-        placed: list[tuple[int, Score]] = []
-        for score in self.scores:
-            for showing in self.role(score).shows:
-                if showing.shown is shown:
-                    placed.append((showing.place, score))
-        placed.sort(key=_place)
-        return [score for _, score in placed]
+        return self._by_shown.get(shown, [])
 
     def deciding(self, stage: Stage) -> list[Score]:
         """The scores of the metric that decides the stage."""

@@ -140,6 +140,8 @@ class LocalBudget(Budget):
 
     def worst_case(self, call: Call) -> Decimal | None:
         """US dollars that a call costs at most; None when the price is not known."""
+        if self.costs.rate is None:
+            return None
         return self._cost(*worst_case_tokens(call, self._output_limit))
 
     def worst_case_of(self, size: CallSize) -> Decimal | None:
@@ -162,6 +164,8 @@ class LocalBudget(Budget):
         A token of the text covers at least one byte of it. Thinking that the server does not show
         is bounded by the room that the model has for it.
         """
+        if self.costs.rate is None:
+            return None
         size = self.size_of(call)
         written = min(size_in_bytes(text), size.answer_budget)
         return self._cost(size.input_bound, written + size.thinking)

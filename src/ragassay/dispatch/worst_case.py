@@ -10,8 +10,6 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import NamedTuple
 
-import orjson
-
 from ragassay.core import Call, ChatCall
 from ragassay.dispatch.account import exact
 
@@ -72,7 +70,7 @@ def worst_case_tokens(call: Call, output_limit: OutputLimit = answer_budget) -> 
         return 0, 0
     size = sum(size_in_bytes(m.content) + TOKENS_PER_MESSAGE for m in call.messages)
     if call.schema is not None:
-        size += len(schema_text(call).encode()) + TITLE_OF_SCHEMA
+        size += size_in_bytes(call.schema_text) + TITLE_OF_SCHEMA
     return size, output_limit(call)
 
 
@@ -83,11 +81,6 @@ def size_of(call: ChatCall, output_limit: OutputLimit = answer_budget) -> CallSi
     # A server may take less than the budget for the answer.
     answer = min(call.max_tokens, output_bound)
     return CallSize(kind, input_bound, answer, output_bound - answer)
-
-
-def schema_text(call: ChatCall) -> str:
-    """The JSON Schema of the reply as it is sent, "" where there is none."""
-    return "" if call.schema is None else orjson.dumps(call.schema, default=dict).decode()
 
 
 def worst_case(

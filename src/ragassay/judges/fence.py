@@ -13,9 +13,8 @@ text become look-alikes of the same length, so that offsets into the text stay w
 from __future__ import annotations
 
 import re
+from hashlib import blake2b
 from itertools import count
-
-from ragassay.core import digest
 
 # Lone surrogates cannot be sent as UTF-8, and NUL is refused by many servers.
 _UNSENDABLE = re.compile("[\ud800-\udfff\x00]")
@@ -57,5 +56,11 @@ def _new_tag(name: str, text: str, inside: str) -> str:
     """The first digest that the text does not hold; a longer one after some that it holds, as a
     text of a few megabytes can hold all short ones.
     """
-    tags = (digest("fence", name, text, n)[: _LEAST_TAG + n] for n in count())
+    content = f"{name}\0{text}".encode("utf-8", "surrogatepass")
+    tags = (_tag(content, n) for n in count())
     return next(tag for tag in tags if tag not in inside)
+
+
+def _tag(content: bytes, n: int) -> str:
+    digest = blake2b(content, digest_size=16, salt=n.to_bytes(16, "big"))
+    return digest.hexdigest()[: _LEAST_TAG + n]

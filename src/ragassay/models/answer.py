@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ragassay.core.fast_init import fast_init
+
 STOP, CUT, REFUSAL, FILTER, TOOL = "stop", "length", "refusal", "content_filter", "tool_calls"
 ERROR = "error"
 """The reply was not finished: the server failed at it."""
@@ -59,6 +61,7 @@ FINISH: Mapping[str, str] = {
 """The reasons for which a reply ends, in the words of the servers -> in ours."""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens as they are billed. input: with the cached ones. output: with the thinking ones.
@@ -73,6 +76,7 @@ class Usage:
     cost: float | None = None
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A reply. text: what the model answers; thinking: what it wrote before, where the server keeps

@@ -459,7 +459,8 @@ class BloomFilter:
         # The key of a Request is a hash of 128 bits in hex, of which three places of 27 bits can be
         # cut. Any other text is hashed first.
         number = hash(key) & (1 << 62) - 1 if len(key) != 32 else int(key, 16)
-        return tuple(number >> shift & (1 << self._BITS) - 1 for shift in (0, 27, 54))
+        mask = (1 << self._BITS) - 1
+        return number & mask, number >> 27 & mask, number >> 54 & mask
 
     def add(self, key: str) -> None:
         """Remember the key."""

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 from ragassay.core import Call, CallError, ChatCall, ChatReply, Reply
-from ragassay.dispatch import LocalBudget, schema_text
+from ragassay.dispatch import LocalBudget
 from ragassay.models import ABOUT_TO_SEND, NOT_SENT, Model
 from ragassay.runs.reply_log import ReplyLog
 
@@ -134,7 +134,7 @@ def key_of(call: ChatCall) -> str:
     # The first message is the rubric's, the same for thousands of calls: its hash is kept.
     first, *rest = [message.content for message in call.messages] or [""]
     digest = _digest_of_first(first).copy()
-    for text in (repr(settings), schema_text(call), *rest):
+    for text in (repr(settings), call.schema_text, *rest):
         _update(digest, text)
     return digest.hexdigest()
 

@@ -53,7 +53,9 @@ class CopiedFields:
     def __init__(self, rubric: Rubric, ids: Sequence[str], data: Iterable[str]) -> None:
         self._names = field_names(rubric)
         self._ids = frozenset(ids)
-        self.texts = list(filter(None, map(self._with_fields, data)))
+        # Most texts hold none, and those of a prompt are looked at with each of its replies.
+        likely = [text for text in data if _may_hold_a_field(text)]
+        self.texts = list(filter(None, map(self._with_fields, likely)))
         """The texts that hold such a field, in the form in which they are compared."""
 
     def any_in(self, raw: str) -> bool:
@@ -86,6 +88,11 @@ class CopiedFields:
             elif end >= 0 and _plain(token[1][:80]) in self._names:
                 start = max(end, token.end() - _MOST_CHARS)
                 yield said, _plain(raw[start : token.end()]).lstrip(_MARKS)
+
+
+def _may_hold_a_field(text: str) -> bool:
+    """Whether a text has a colon, or an escape that may spell one."""
+    return ":" in text or "\\" in text or "&#" in text
 
 
 def _is_field_in(low: str, name: str) -> bool:

@@ -9,7 +9,7 @@ must show is asked once more as well, and stands without them where they do not 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragassay.core import (
@@ -85,10 +85,10 @@ class GroupAnswer:
     reasons: dict[str, str] = field(default_factory=dict)
     halve: set[str] = field(default_factory=set)
     without_reasons: dict[str, Verdict] = field(default_factory=dict)
+    _reader: VerdictReader = field(init=False)
 
-    @property
-    def _reader(self) -> VerdictReader:
-        return VerdictReader(self.rubric, self.fingerprint)
+    def __post_init__(self) -> None:
+        self._reader = VerdictReader(self.rubric, self.fingerprint)
 
     def flow(self) -> JudgeFlow:
         """Every Request is settled once; what the inputs decide is not asked."""
@@ -255,14 +255,15 @@ class GroupAnswer:
             self.reasons[name] = faults.get(name, reason) + suffix
         return settled
 
-    def _texts(self) -> Iterator[str]:
+    def _texts(self) -> list[str]:
         """The texts of the group's prompts: what its items share, and each item."""
         first = self.requests[0]
+        texts: list[str] = []
         for name in first.inputs:
             if name != self.rubric.item:
-                yield from first.texts(name)
-        for request in self.requests:
-            yield from request.texts(self.rubric.item)
+                texts += first.texts(name)
+        texts += [request.text(self.rubric.item) for request in self.requests]
+        return texts
 
     def _read_failure(self, ids: list[str], failure: CallFailed, again: bool) -> list[Judgment]:
         is_too_long = failure.kind == "too_long"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from ragassay.core import Request, digest
 
@@ -19,14 +19,14 @@ def item_id(request: Request, fingerprint: str, taken: Collection[str]) -> str:
     texts: list[str] = []
     for name in request.inputs:
         texts += request.texts(name)
+    together = "\n".join(texts)
     for length in range(_LEAST, _MOST + 1):
         candidate = full[:length]
-        if candidate not in taken and not _stands_in(candidate, texts):
+        if candidate not in taken and not _stands_in(candidate, together):
             return candidate
     return full
 
 
-def _stands_in(candidate: str, texts: Iterable[str]) -> bool:
+def _stands_in(candidate: str, text: str) -> bool:
     # An id in capitals is read as well.
-    upper = candidate.upper()
-    return any(candidate in text or upper in text for text in texts)
+    return candidate in text or candidate.upper() in text

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cached_property
 
 from ragassay.core import Evidence
 
@@ -69,22 +68,14 @@ class Normal:
         return self._at[start], self._at[end - 1] + 1
 
 
-class _Passage:
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    @cached_property
-    def normal(self) -> Normal:
-        return Normal(self.text)
-
-
 class Finder:
     """Finds quotes in the contexts of one Request; each context is normalized at most once for all
     of them.
     """
 
     def __init__(self, contexts: Sequence[str]) -> None:
-        self._passages = [_Passage(text) for text in contexts]
+        self._contexts = contexts
+        self._normals: dict[int, Normal] = {}
 
     def find(self, quote: str, passage: int | None = None) -> tuple[Evidence, ...]:
         """Where the quote stands: one Evidence, or one a piece for a quote with ellipses; () when
@@ -98,12 +89,12 @@ class Finder:
         quote = quote.strip(_EDGE)
         if len(quote) < _LEAST:
             return ()
-        order = list(range(len(self._passages)))
+        order = list(range(len(self._contexts)))
         if passage is not None and 0 <= passage < len(order):
             order.insert(0, order.pop(passage))
         # First as it is written: most quotes are exact, and nothing need be normalized for them.
         for index in order:
-            start = self._passages[index].text.find(quote)
+            start = self._contexts[index].find(quote)
             if start >= 0:
                 return (self._evidence(index, start, start + len(quote)),)
         for pieces in self._readings(quote):
@@ -130,7 +121,7 @@ class Finder:
 
     def _in_order(self, index: int, pieces: list[str]) -> tuple[Evidence, ...]:
         """The places of the pieces one after the other in a context; () where one is missing."""
-        normal = self._passages[index].normal
+        normal = self._normal(index)
         at = 0
         places: list[Evidence] = []
         for piece in pieces:
@@ -142,7 +133,13 @@ class Finder:
         return tuple(places)
 
     def _evidence(self, index: int, start: int, end: int) -> Evidence:
-        return Evidence(index, start, end, self._passages[index].text[start:end])
+        return Evidence(index, start, end, self._contexts[index][start:end])
+
+    def _normal(self, index: int) -> Normal:
+        normal = self._normals.get(index)
+        if normal is None:
+            normal = self._normals[index] = Normal(self._contexts[index])
+        return normal
 
 
 def find(quote: str, contexts: Sequence[str], passage: int | None = None) -> tuple[Evidence, ...]:
