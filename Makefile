@@ -23,7 +23,7 @@ test: setup .venv/.browser
 
 # The quick tests: no commands, servers, clusters or browsers, and a sixth of the examples of each property.
 test-fast: setup
-	$(PY) -m pytest -n 2 -m "not slow" --hypothesis-profile=quick
+	$(PY) -m pytest -n 2 -m "not slow and not soak" --hypothesis-profile=quick
 
 # Local models in safetensors, with PyTorch, which is too large (over 1 GB) for the environment of the
 # other tests: an environment beside it, which sees what is installed there.
@@ -37,7 +37,8 @@ test-local: build/local/.ready
 	build/local/bin/python -m pytest -n 0 tests/models_local
 
 # The heavier doses of the fault and fuzzing suites (hours), recorded in benchmarks/results.
-soak: setup test-local
+soak: setup .venv/.browser test-local
+	$(PY) -m pytest -n 2 --dist loadgroup -m soak
 	$(PY) benchmarks/hardening/run.py --dose nightly
 	$(PY) benchmarks/providers/soak.py
 

@@ -524,10 +524,7 @@ def test_audit_table_says_which_figures_cannot_all_be_true(ragassay: Command) ->
     assert "without kappa the rest is possible, and implies kappa 0.650" in out
 
 
-def test_probe_prints_one_line_a_family_and_refuses_invalid_shares(ragassay: Command) -> None:
-    done = ragassay("probe", "--judge", "offline", "--items", 10)
-    assert "holds in" in done.out
-    assert "rows are judged, each by one metric" in done.err
+def test_probe_refuses_invalid_shares_and_missing_files(ragassay: Command) -> None:
     assert "--mark" in ragassay("probe", "--mark", "nan", code=2).err
     assert "E0102" in ragassay("probe", "--strings", "nosuch.txt", code=2).err
 

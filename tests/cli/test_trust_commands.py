@@ -133,6 +133,8 @@ def test_probe_prints_one_line_a_family_and_the_same_as_json(ragassay_: Shell) -
     source = ragassay_.write("p.jsonl", rows)
     done = ragassay_("probe", "--rows", source, "--items", 5, "--store", "s.db", "--details")
     assert "no content" in done.out
+    assert "holds in" in done.out
+    assert "rows are judged, each by one metric" in done.err
     assert not BAD.search(done.out)
     report = ragassay_("probe", "--rows", source, "--items", 5, "--store", "s.db", "--json").json
     assert {family["family"] for family in report["families"]} >= {"no content"}

@@ -217,7 +217,12 @@ def no_judgments_into(store: str | Path) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "engine"), [("sqlite", "local"), ("sqlite", "ray"), ("postgres", "local")]
+    ("kind", "engine"),
+    [
+        pytest.param("sqlite", "local", marks=pytest.mark.soak),
+        ("sqlite", "ray"),
+        ("postgres", "local"),
+    ],
 )
 def test_a_killed_driver_leaves_nothing_running_and_a_resume_ends_the_run(
     parquet: Path,

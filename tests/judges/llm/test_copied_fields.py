@@ -156,4 +156,4 @@ def test_the_search_takes_time_that_grows_with_the_length() -> None:
     text = f'{{"verdicts":[{{"id":"{A}","reasoning":"x","rating":1}},{entries}1]}}'
     start = time.process_time()
     assert parse(text, GROUNDED, [A], data=data) == {}
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 10  # about 1 s on a quiet machine
