@@ -112,7 +112,7 @@ def evaluate(  # plain: it is the signature, and what each argument means
     claims with a known answer are planted among those an LLM judge is asked about, so that a reply
     that gets one wrong is void ("auto": where texts look like an attack). order: of the claims or
     chunks that one call asks about: shuffled by their content, as given, or both: asked in two
-    opposite orders and averaged, for twice the calls. redact: secrets and personal data are
+    opposite orders and averaged, for up to twice the calls. redact: secrets and personal data are
     replaced before a judge behind a server sees them. sample: judgments of another number are asked
     anew and kept apart in the cache, to see how far a judge repeats itself. max_calls / max_cost
     (US dollars): hard caps; price: "IN,OUT" in US dollars per million tokens. call_timeout: seconds

@@ -12,7 +12,7 @@ from ragassay.core import BudgetExhausted, RunState
 from ragassay.report import conclude
 from ragassay.report.gate import GateResult
 from ragassay.report.wording import headline
-from ragassay.testing import Body
+from ragassay.testing import Body, LLMServer
 from support.odd_server import Answer, OddServer
 
 LIMITS = ("max_tokens", "max_completion_tokens")
@@ -131,3 +131,65 @@ def test_a_cap_says_what_the_next_call_and_the_rest_may_cost(tmp_path: Path) -> 
         with ragassay.resume(store=tmp_path / "s.db", rows=rows(60), max_cost=cap) as run:
             assert run.state is RunState.FINISHED
         assert server.billed <= cap
+
+
+def told_caps(run: ragassay.Run) -> dict[str, Any]:
+    """The caps that the end of a run names for the rows that are left."""
+    (error,) = conclude(
+        run.summary, GateResult((), (), 0), resume="ragassay resume x", store=""
+    ).messages
+    assert isinstance(error, BudgetExhausted)
+    words = str(error.fix).split()
+    caps: dict[str, Any] = {}
+    if "--max-calls" in words:
+        caps["max_calls"] = int(words[words.index("--max-calls") + 1])
+    if "--max-cost" in words:
+        caps["max_cost"] = float(words[words.index("--max-cost") + 1])
+    return caps
+
+
+def test_the_cap_that_is_named_leaves_room_for_the_worst_case_of_a_model_that_thinks(
+    tmp_path: Path,
+) -> None:
+    """One call of it is reserved at more than the rows that are left cost together."""
+    with LLMServer(thinks=500) as server:
+        settings: dict[str, Any] = {
+            "judge": "openai:gpt-5",
+            "base_url": server.url,
+            "price": "1,2",
+            "metrics": "groundedness",
+            "store": tmp_path / "s.db",
+            "max_cost": 0.05,
+        }
+        with ragassay.evaluate(rows(40), **settings) as run:
+            caps = told_caps(run)
+        state, cap = RunState.BUDGET, 0.05
+        for _ in range(2):
+            assert caps["max_cost"] > cap
+            cap = caps["max_cost"]
+            with ragassay.resume(store=tmp_path / "s.db", rows=rows(40), **caps) as run:
+                state = run.state
+                if state is RunState.FINISHED:
+                    break
+                caps = told_caps(run)
+        assert state is RunState.FINISHED
+        assert server.cost <= cap
+
+
+def test_what_the_store_gave_for_nothing_is_not_taken_for_what_the_rest_costs(
+    tmp_path: Path,
+) -> None:
+    with LLMServer() as server:
+        settings: dict[str, Any] = {
+            "judge": "openai:mock",
+            "base_url": server.url,
+            "store": tmp_path / "s.db",
+            "metrics": "groundedness,answer_relevance",
+        }
+        ragassay.evaluate(rows(30), **settings).close()
+        with ragassay.evaluate(rows(50), max_calls=8, **settings) as run:
+            assert run.state is RunState.BUDGET
+            pending = run.summary.pending
+            caps = told_caps(run)
+        # Two calls a row; what the rows cost that are left is known within a quarter.
+        assert 2 * pending <= caps["max_calls"] - 8 <= 2.5 * pending + 3

@@ -260,12 +260,22 @@ def test_bedrock_without_a_bearer_token_says_how_to_get_a_signature(
     from ragassay.models import aws
 
     monkeypatch.delenv("AWS_BEARER_TOKEN_BEDROCK", raising=False)
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
     aws.credentials.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "botocore.session", None)
     with pytest.raises(SetupError) as caught:
         connect("bedrock:us.amazon.nova-2-lite-v1:0")
     assert caught.value.code == "E0416"
     assert "ragassay[bedrock]" in caught.value.fix
+
+
+def test_bedrock_without_a_region_sends_nothing_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_REGION", raising=False)
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+    with pytest.raises(SetupError) as caught:
+        connect("bedrock:us.amazon.nova-2-lite-v1:0")
+    assert caught.value.code == "E0101"
+    assert "AWS_REGION" in caught.value.fix
 
 
 def test_the_id_of_a_bedrock_model_is_escaped_in_the_address() -> None:
@@ -345,3 +355,12 @@ def test_a_reply_is_read_whoever_gives_it_in_whatever_dialect() -> None:
             answered = ask(opened("openai:m", base_url=server.url))
         assert answered.text == ANSWER, scheme
         assert answered.spend.output_tokens == 20, scheme
+
+
+def test_an_authorization_of_the_users_own_goes_in_place_of_the_key() -> None:
+    settings = ModelSettings(headers=("Authorization: Bearer canary",))
+    with NativeServer(REPLIES["anthropic"]) as server:
+        ask(opened("anthropic:claude-x", base_url=server.url, settings=settings))
+    headers = {name.lower(): value for name, value in server.headers[0].items()}
+    assert headers["authorization"] == "Bearer canary"
+    assert "x-api-key" not in headers

@@ -32,8 +32,8 @@ def test_a_proxy_without_a_scheme_is_an_http_proxy(
 @pytest.mark.parametrize(
     ("address", "fix"),
     [
-        ("socks5://user:canary@proxy.example:1080", "SOCKS is not spoken"),
-        ("socks5h://proxy.example:1080", "SOCKS is not spoken"),
+        ("socks5://user:canary@proxy.example:1080", "SOCKS is not supported"),
+        ("socks5h://proxy.example:1080", "SOCKS is not supported"),
         ("http://user:canary@proxy.example:99999", "give it as http://HOST:PORT"),
         ("http://user:can/ary@proxy.example:3128", "give it as http://HOST:PORT"),
         ("ftp://user:canary@proxy.example", "give it as http://HOST:PORT"),

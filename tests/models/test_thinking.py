@@ -54,6 +54,26 @@ def test_other_models_are_not(name: str) -> None:
     assert not thinks(name)
 
 
+BEGINNINGS = (
+    "<thought>",
+    "<reasoning>",
+    "<seed:think>",
+    "<|begin_of_thought|>",
+    "<|START_THINKING|>",
+    "[THINK]",
+    "◁think▷",
+    "<|channel|>analysis<|message|>",
+    "<|start|>assistant<|channel|>analysis<|message|>",
+)
+PAIRS = (
+    ("<thought>", "</thought>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("◁think▷", "◁/think▷"),
+    ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+)
+
+
 @pytest.mark.parametrize(
     ("answer", "was"),
     [
@@ -63,6 +83,8 @@ def test_other_models_are_not(name: str) -> None:
         (Answer(text='{"verdicts": [', finish=CUT), False),
         (Answer(text="", tool='{"a"', finish=CUT), False),
         (Answer(text="<think>Hm", finish="stop"), False),
+        *((Answer(text=f"{mark}\nHm", finish=CUT), True) for mark in BEGINNINGS),
+        *((Answer(text=f"{begin}Hm{end}{{", finish=CUT), False) for begin, end in PAIRS),
     ],
 )
 def test_a_reply_that_was_cut_in_its_thoughts_is_told_apart(answer: Answer, was: bool) -> None:

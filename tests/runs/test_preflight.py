@@ -80,6 +80,15 @@ def test_a_run_of_few_calls_is_not_preceded_by_one_more(tmp_path: Path) -> None:
         assert (server.preflights, server.calls) == (1, 10)
 
 
+def test_what_a_run_of_few_calls_has_learnt_is_not_refused_again(tmp_path: Path) -> None:
+    with LLMServer(rejects=["json_schema", "seed"]) as server:
+        evaluate(server, tmp_path, ROWS[:2]).close()
+        refused = server.statuses["400"]
+        assert refused > 0
+        evaluate(server, tmp_path, ROWS[2:4]).close()
+        assert server.statuses["400"] == refused
+
+
 def prose(body: Body) -> str:
     return "What a lovely question about libraries."
 

@@ -104,6 +104,8 @@ def _print(
                 _print_report(report)
         if not reports:
             print_lines(f"{judge} runs on this machine: there is no server to ask")
+        elif store is None:
+            print_lines("Nothing of this was kept: there is no store here (--store FILE makes one)")
         return
     print_lines(
         f"RagAssay {installed.version}, Python {installed.python}",

@@ -83,6 +83,8 @@ def print_forecast(
         money = "price unknown (give --price IN,OUT)"
     else:
         money = f"≈ ${forecast.cost:.4f}, at most ${forecast.bound:.4f}"
+        if forecast.thinking is None and forecast.calls:
+            money += " if it does not think longer than most"
     if cap is not None:
         money += f", cap ${cap:.2f}"
     if batch:
@@ -92,6 +94,10 @@ def print_forecast(
     thinking = ""
     if forecast.thinking is None and forecast.calls:
         thinking = " (what the model thinks is not in it: it was not asked here before)"
+    elif forecast.thinking and forecast.by_room:
+        thinking = (
+            f" (up to {forecast.thinking:,} of them a call to think: half of its room for it)"
+        )
     elif forecast.thinking:
         thinking = f" ({forecast.thinking:,} of them a call to think, as its replies took before)"
     console().print(

@@ -35,7 +35,8 @@ OUTPUT_SCATTER = 0.25
 
 DEVIATIONS = 2.5
 """By so many standard deviations an estimate lies above what is likely: one in a hundred and sixty
-kills costs more.
+kills costs more, where the calls in flight are like those that were answered. Those that have not
+come back yet may be longer ones.
 """
 
 

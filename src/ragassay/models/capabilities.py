@@ -97,7 +97,7 @@ class Capabilities:
         if self.stream and not first.stream:
             told.append("replies are read as streams")
         if self.thinking_off and not first.thinking_off:
-            told.append("its thinking is switched off, for without streaming it may not think")
+            told.append("thinking is switched off: the server allows it only with streaming")
         if self.most_tokens is not None and first.most_tokens is None:
             told.append(f"a reply may have {self.most_tokens:,} tokens")
         if self.context is not None and first.context is None:

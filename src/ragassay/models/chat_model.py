@@ -233,7 +233,7 @@ class ChatModel:
                     "", FILTER, self.name, Spend(number, seconds=time.monotonic() - started)
                 )
             if sent.reply.status == 400 and JSON_FAILED.search(sent.text):
-                # Another draw may do better; the third is made without the server's own check.
+                # Another attempt may do better; the third one asks for a simpler form.
                 failed_json += 1
                 changed = known if failed_json == 1 else self._simpler(known)
             else:
@@ -293,7 +293,7 @@ class ChatModel:
     def _thinking(self, call: ChatCall, known: Capabilities) -> int:
         """Tokens to think that an effort is given before anything was learnt."""
         effort = self.settings.reasoning_effort
-        if not effort or effort in ("none", "off") or not known.effort:
+        if not effort or effort == "none" or not known.effort:
             return 0
         return self._budget(call, known) or FIRST_ROOM
 
@@ -347,6 +347,8 @@ class ChatModel:
             headers[self.provider.auth] = self._key
         own = self.settings.header_values()
         replaced = {name.lower() for name in own}
+        if "authorization" in replaced:  # in place of the key, whatever header that has
+            replaced.add(self.provider.auth)
         return {name: v for name, v in headers.items() if name.lower() not in replaced} | own
 
     def _signed(self, method: str, url: URL, data: bytes | None) -> Mapping[str, str] | None:

@@ -35,9 +35,7 @@ class Provider:
     their own, which `--base-url` or the variable `address_env` gives. keys: the variables that may
     hold its key, the first being the usual one. key_needed: it answers nobody without. known: what
     its models accept as far as is known before the first call. thinking: how an effort is asked
-    for. cache: whether it keeps prompts by itself, those that are marked, or none. batch: it has
-    OpenAI's batch API. logprobs: it can tell how sure of its words a model is. limit_headers: where
-    it says what is left of its limits. address: where the base URL depends on the model or the
+    for. batch: it has OpenAI's batch API. address: where the base URL depends on the model or the
     environment. token_env: a variable that may hold a bearer token in place of the key.
     """
 
@@ -53,10 +51,7 @@ class Provider:
         "effort"
     )
     seed_name: str = "seed"
-    cache: Literal["automatic", "marked", "none", "unknown"] = "unknown"
     batch: bool = False
-    logprobs: bool = False
-    limit_headers: str = "x-ratelimit-*"
     address_env: tuple[str, ...] = ()
     address: Address | None = None
     token_env: str = ""

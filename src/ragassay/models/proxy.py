@@ -19,7 +19,7 @@ PROXY = "the proxy"
 
 FIX = "give it as http://HOST:PORT, with %40, %3A and %2F for @, : and / in a user name or password"
 _SOCKS_FIX = (
-    "SOCKS is not spoken: name an HTTP proxy, such as one in front of it (privoxy), with"
+    "SOCKS is not supported: name an HTTP proxy, such as one in front of it (privoxy), with"
     " --proxy http://HOST:PORT; or put the judge's host into NO_PROXY"
 )
 

@@ -25,9 +25,11 @@ async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
         size += len(chunk)
         if size > limit:
             response.close()
-            if response.status == 200:
+            if response.status < 300:
                 what = f"the reply is longer than {limit >> 20} MB"
-                raise CallError("bad_reply", what, retryable=True, maybe_billed=True, status=200)
+                raise CallError(
+                    "bad_reply", what, retryable=True, maybe_billed=True, status=response.status
+                )
             break
     return b"".join(chunks)[:limit]
 

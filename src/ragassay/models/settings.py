@@ -87,7 +87,7 @@ def check_proxy(text: str) -> str:
             "E0101",
             "That is no address of an HTTP proxy.",
             where="--proxy",
-            why="SOCKS is not spoken" if is_socks(text) else shown_address(text),
+            why="SOCKS is not supported" if is_socks(text) else shown_address(text),
             fix=FIX,
         )
     return text.strip()

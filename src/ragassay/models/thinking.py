@@ -19,7 +19,6 @@ FIRST_ROOM = ROOMS[0]
 
 BUDGETS = {
     "none": 0,
-    "off": 0,
     "minimal": 1_024,
     "low": 2_048,
     "medium": 8_192,
@@ -38,8 +37,17 @@ _THINKS = re.compile(
     r"|reason|think",
     re.I,
 )
-_MARKED = re.compile(r"\s*(?:<think|<reason|\[THINK\]|<\|channel\|>analysis)", re.I)
-_END = re.compile(r"</think|</reason|\[/THINK\]|<\|channel\|>final", re.I)
+# The marks that the reader of replies knows (`judges.llm.thinking`), as far as they begin and end.
+_MARKED = re.compile(
+    r"\s*(?:<(?:think|thought|reason|seed:think)|<\|(?:begin_of_thought|start_thinking)\|>|\[THINK\]"
+    r"|◁think▷|(?:<\|start\|>assistant)?<\|channel\|>\s*analysis)",
+    re.I,
+)
+_END = re.compile(
+    r"</(?:think|thought|reason|seed:think)|<\|(?:end_of_thought|end_thinking)\|>|\[/THINK\]"
+    r"|◁/think▷|<\|channel\|>\s*final",
+    re.I,
+)
 _STEP = 1_024
 _CHARS_A_TOKEN = 3.0  # rather too many tokens than too few
 
@@ -72,9 +80,9 @@ def tokens_thought(answer: Answer) -> int:
     """The tokens that a model thought, as the server says, else as its thoughts are long."""
     if answer.usage is not None and answer.usage.thinking:
         return answer.usage.thinking
-    if not (answer.thinking or "</think" in answer.text or _MARKED.match(answer.text)):
-        return 0
     end = _END.search(answer.text)
+    if not (answer.thinking or end is not None or _MARKED.match(answer.text)):
+        return 0
     marked = end.start() if end is not None else 0
     return int(max(len(answer.thinking), marked) / _CHARS_A_TOKEN)
 

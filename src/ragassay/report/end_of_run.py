@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 from ragassay.core import (
@@ -110,6 +111,9 @@ _MORE = 1.1
 _SPARE_ROWS = 5
 """So many rows more does a cap leave room for: the last call is reserved at its worst case."""
 
+_REFUSED = re.compile(r"which may cost up to \$([0-9.e+-]+)")
+"""Where the reason of a stop says what the call may cost that was not made."""
+
 
 def _with_higher_caps(resume: str, summary: Summary) -> str:
     """The command that goes on, with the caps with which the run may come to its end, by what its
@@ -123,7 +127,7 @@ def _with_higher_caps(resume: str, summary: Summary) -> str:
             " --forecast of the command that began it says about how much all rows take"
         )
     rows = f"{summary.pending:,} row{'s' * (summary.pending != 1)}"
-    share = summary.pending / done * _MORE
+    share = summary.pending / done * _MORE * _without_store(summary)
     spent = (ledger.confirmed.cost or 0.0) + ledger.uncertain_cost
     before = ledger.preflight.cost or 0.0
     calls = ledger.confirmed.calls + ledger.uncertain_calls + ledger.refused_calls
@@ -135,12 +139,26 @@ def _with_higher_caps(resume: str, summary: Summary) -> str:
         more.append(f"{rest:,} calls")
     if options.get("max_cost") is not None:
         cost = (spent - before) * share
-        spare = _SPARE_ROWS * (spent - before) / done
+        refused = _REFUSED.search(summary.stop_reason)
+        worst = 0.0 if refused is None else float(refused[1])
+        spare = max(_SPARE_ROWS * (spent - before) / done, worst)
         caps.append(f"--max-cost {_rounded_up(spent + cost + spare):g}")
         more.append(f"${cost:.4f}")
     need = "needs" if summary.pending == 1 else "need"
     words = f"the {rows} left {need} about {' and '.join(more)} more, by those that are done"
     return f"{words} (a cap counts the whole run): {resume} {' '.join(caps)}"
+
+
+def _without_store(summary: Summary) -> float:
+    """Times what the rows so far have taken: as much as they would have without the judgments that
+    the store held, for it may hold none of the rows that are left.
+    """
+    ledger = summary.ledger
+    spent = (ledger.confirmed.cost or 0.0) - (ledger.preflight.cost or 0.0)
+    if ledger.saved_cost and spent > 0:
+        return (spent + ledger.saved_cost) / spent
+    judged = asked_and_judged(summary)[1]
+    return judged / max(1, judged - ledger.cached_judgments) if judged else 1.0
 
 
 def _rounded_up(amount: float) -> float:

@@ -37,6 +37,7 @@ EXTRAS = {
     "postgres": "psycopg",
     "prices": "genai_prices",
     "ray": "ray",
+    "redact": "detect_secrets",
 }
 """Extra of the package -> the module that shows whether it is installed."""
 
@@ -75,7 +76,6 @@ class ModelReport:
     provider: str
     base_url: str
     hosts: tuple[str, ...]
-    models: int
     right: int = 0
     asked: int = 0
     calls: int = 0
@@ -97,7 +97,7 @@ def installation() -> Installation:
     extras = {extra: find_spec(module) is not None for extra, module in EXTRAS.items()}
     named: set[str] = set()
     for provider in all_providers():
-        named.update(provider.keys)
+        named.update(filter(None, (*provider.keys, provider.token_env)))
     return Installation(
         __version__,
         platform.python_version(),
@@ -183,7 +183,6 @@ def _report(model: ChatModel, answers: Answers, requests: int, cost: float | Non
         model.provider.title,
         model.base_url,
         model.hosts,
-        0,
         right=0 if result is None else result.right,
         asked=0 if result is None else result.asked,
         calls=requests,

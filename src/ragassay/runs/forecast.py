@@ -60,7 +60,9 @@ class Forecast:
     cost without retries: every reply as long as it may be, with the room that the model has to
     think, and everything asked again once. thinking: tokens a call that the model thinks, or writes
     more than is usual, by what its replies took before; they are part of output_tokens. None for a
-    model that was never asked here.
+    model that was never asked here; for such a one `bound` holds only if it thinks no more than
+    models of its name do. by_room: that `thinking` is half of the room that was found to be enough,
+    which may be far more than the model thinks.
     """
 
     rows: int
@@ -74,13 +76,17 @@ class Forecast:
     bound: float | None
     seconds: float
     thinking: int | None = None
+    by_room: bool = False
 
 
 class RepliesSeen(NamedTuple):
-    """Output tokens of a judge's replies, as means a call. thinking: of these, those to think."""
+    """Output tokens of a judge's replies, as means a call. thinking: of these, those to think.
+    by_room: they are half of the room to think, and were not counted.
+    """
 
     output: float
     thinking: float
+    by_room: bool = False
 
 
 RUNS_SEARCHED = 50
@@ -116,8 +122,8 @@ def replies_seen(options: Options, model: Model, store: Store) -> RepliesSeen | 
             )
     if not known or any(stored is None for _, stored in known):
         return None
-    # Room is about twice what was thought.
-    return RepliesSeen(0.0, max(each.known.room for each in models) / 2)
+    # Room is about twice what was thought, or the least that a model is given that thinks.
+    return RepliesSeen(0.0, max(each.known.room for each in models) / 2, by_room=True)
 
 
 def forecast(
@@ -159,6 +165,7 @@ def forecast(
         bound=model.price(count.most_input, count.most_output) if count.calls else 0.0,
         seconds=count.calls * SECONDS_PER_CALL / max(1, concurrency),
         thinking=thinking,
+        by_room=seen is not None and seen.by_room,
     )
 
 

@@ -289,7 +289,7 @@ class Options:
         "shuffled",
         (
             "Of the claims or chunks that one call asks about. both: two opposite orders, averaged;"
-            " twice the calls."
+            " up to twice the calls."
         ),
         choice_fix=(
             "leave it out (shuffled, the same way in every run), or use --order given (as in the"

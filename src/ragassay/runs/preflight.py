@@ -126,6 +126,9 @@ class Preflight:
                 self._check(model, stored)
             elif calls >= LEAST_CALLS:
                 await self._ask(model)
+            elif stored is not None and not stored.checked:
+                # What a run of few calls has learnt of the server need not be refused again.
+                model.remember(stored.capabilities)
         return self.ledger()
 
     async def _ask(self, model: ChatModel) -> None:

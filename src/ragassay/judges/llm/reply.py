@@ -12,8 +12,9 @@ same verdict said twice is one verdict. What is written instead of a rating (cla
 where they are the answer) is a verdict like any other, and so are the passages a verdict names as
 support.
 
-A reply in this form is read as it stands. Only where that leaves an item without a verdict is the
-answer read a second time, with repairs of its form (`second_reading`), which each verdict names.
+A reply in this form is read as it stands. Where that leaves an item without a verdict, or where the
+answer says anything else beside, it is read a second time with repairs of its form
+(`second_reading`), which each verdict names; one that the second reading contradicts is missing.
 The reader works in linear time and never raises.
 """
 

@@ -69,7 +69,7 @@ class AnthropicMessages:
         """The fields that say how much the model shall think: an effort, or to the models before
         4.6 a number of tokens.
         """
-        if asked.effort in ("", "none", "off") or not asked.known.effort:
+        if asked.effort in ("", "none") or not asked.known.effort:
             return {}
         if is_adaptive(asked.model, asked.known):
             effort = "low" if asked.effort == "minimal" else asked.effort

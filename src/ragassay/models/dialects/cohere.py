@@ -52,7 +52,7 @@ class CohereChat:
                 form["json_schema"] = schema
             body["response_format"] = form
         if asked.effort and asked.known.effort:
-            is_off = asked.effort in ("none", "off")
+            is_off = asked.effort == "none"
             body["thinking"] = {"type": "disabled" if is_off else "enabled"}
         return body
 

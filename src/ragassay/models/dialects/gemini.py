@@ -75,7 +75,7 @@ class Gemini:
 def _thinking(model: str, effort: str) -> dict[str, object]:
     # From the third generation on a level is named, before it a number of tokens.
     if "gemini-3" in model:
-        return {"thinkingLevel": "low" if effort in ("none", "off", "minimal", "low") else "high"}
+        return {"thinkingLevel": "low" if effort in ("none", "minimal", "low") else "high"}
     return {"thinkingBudget": budget_of(effort)}
 
 

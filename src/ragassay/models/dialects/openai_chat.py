@@ -94,7 +94,7 @@ def _thinking(asked: Prepared) -> dict[str, object]:
     effort = asked.effort
     if not effort or not asked.known.effort:
         return {}
-    is_off = effort in ("none", "off")
+    is_off = effort == "none"
     if asked.style == "openrouter":
         return {"reasoning": {"enabled": False} if is_off else {"effort": effort}}
     if asked.style == "thinking_type":

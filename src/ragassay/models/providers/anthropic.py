@@ -12,6 +12,4 @@ PROVIDER = Provider(
     dialect=ANTHROPIC_MESSAGES,
     known=Capabilities(seed=False),
     address_env=("ANTHROPIC_BASE_URL",),
-    cache="marked",
-    limit_headers="anthropic-ratelimit-*",
 )

@@ -50,6 +50,4 @@ PROVIDER = Provider(
     auth="api-key",
     address=address,
     token_env=TOKEN,
-    logprobs=True,
-    cache="automatic",
 )

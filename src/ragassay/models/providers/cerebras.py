@@ -7,5 +7,4 @@ PROVIDER = Provider(
     title="Cerebras",
     base_url="https://api.cerebras.ai/v1",
     keys=("CEREBRAS_API_KEY",),
-    cache="automatic",
 )

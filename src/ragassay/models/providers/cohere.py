@@ -8,5 +8,4 @@ PROVIDER = Provider(
     base_url="https://api.cohere.com/v2",
     keys=("COHERE_API_KEY", "CO_API_KEY"),
     dialect=COHERE_CHAT,
-    cache="automatic",
 )

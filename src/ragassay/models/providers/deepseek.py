@@ -10,6 +10,4 @@ PROVIDER = Provider(
     keys=("DEEPSEEK_API_KEY",),
     known=Capabilities(format="object", seed=False),
     thinking="thinking_type",
-    cache="automatic",
-    logprobs=True,
 )

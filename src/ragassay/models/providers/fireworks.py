@@ -7,6 +7,4 @@ PROVIDER = Provider(
     title="Fireworks",
     base_url="https://api.fireworks.ai/inference/v1",
     keys=("FIREWORKS_API_KEY",),
-    cache="automatic",
-    limit_headers="x-ratelimit-*-prompt and -generated",
 )

@@ -9,6 +9,4 @@ PROVIDER = Provider(
     keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     auth="x-goog-api-key",
     dialect=GEMINI,
-    cache="automatic",
-    limit_headers="none: the text of the error names the wait",
 )

@@ -7,5 +7,4 @@ PROVIDER = Provider(
     title="Groq",
     base_url="https://api.groq.com/openai/v1",
     keys=("GROQ_API_KEY",),
-    cache="automatic",
 )

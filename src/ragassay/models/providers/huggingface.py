@@ -7,5 +7,4 @@ PROVIDER = Provider(
     title="Hugging Face",
     base_url="https://router.huggingface.co/v1",
     keys=("HF_TOKEN", "HUGGINGFACE_API_KEY"),
-    limit_headers="x-ratelimit-*-minute",
 )

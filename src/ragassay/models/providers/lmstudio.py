@@ -8,6 +8,4 @@ PROVIDER = Provider(
     base_url="http://127.0.0.1:1234/v1",
     keys=("LMSTUDIO_API_KEY",),
     key_needed=False,
-    cache="automatic",
-    limit_headers="none",
 )

@@ -8,6 +8,4 @@ PROVIDER = Provider(
     base_url="https://api.mistral.ai/v1",
     keys=("MISTRAL_API_KEY",),
     seed_name="random_seed",
-    cache="automatic",
-    limit_headers="x-ratelimit-*-minute",
 )

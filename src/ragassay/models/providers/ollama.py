@@ -29,6 +29,4 @@ PROVIDER = Provider(
     keys=("OLLAMA_API_KEY",),
     key_needed=False,
     address=address,
-    cache="automatic",
-    limit_headers="none",
 )

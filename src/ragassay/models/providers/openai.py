@@ -9,6 +9,4 @@ PROVIDER = Provider(
     keys=("OPENAI_API_KEY",),
     address_env=("OPENAI_BASE_URL",),
     batch=True,
-    logprobs=True,
-    cache="automatic",
 )

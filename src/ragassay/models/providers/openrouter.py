@@ -8,5 +8,4 @@ PROVIDER = Provider(
     base_url="https://openrouter.ai/api/v1",
     keys=("OPENROUTER_API_KEY",),
     thinking="openrouter",
-    cache="automatic",
 )

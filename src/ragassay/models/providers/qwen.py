@@ -8,5 +8,4 @@ PROVIDER = Provider(
     base_url="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
     keys=("DASHSCOPE_API_KEY",),
     thinking="enable_thinking",
-    cache="automatic",
 )

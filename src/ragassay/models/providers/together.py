@@ -7,5 +7,4 @@ PROVIDER = Provider(
     title="Together",
     base_url="https://api.together.xyz/v1",
     keys=("TOGETHER_API_KEY",),
-    cache="automatic",
 )

@@ -9,7 +9,4 @@ PROVIDER = Provider(
     keys=("VLLM_API_KEY",),
     key_needed=False,
     thinking="template",
-    cache="automatic",
-    logprobs=True,
-    limit_headers="none",
 )

@@ -7,6 +7,4 @@ PROVIDER = Provider(
     title="xAI",
     base_url="https://api.x.ai/v1",
     keys=("XAI_API_KEY",),
-    cache="automatic",
-    logprobs=True,
 )
