@@ -161,7 +161,8 @@ def markdown(result: dict[str, Any]) -> str:
             "The texts of errors are matched in time that grows with them; the recordings stay"
             " where they are and are no part of the project. What is right here is right for"
             " these recordings: a person's reading was written from them and from the providers'"
-            " documentation, without the package.",
+            " documentation, without the package. The reader was mended until no miss was left, so"
+            " that these shares say nothing of servers that are not among them.",
             "",
         ]
     )
