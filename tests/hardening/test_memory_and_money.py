@@ -37,7 +37,7 @@ def test_a_run_that_fits_its_cap_finishes_after_a_kill_at_any_moment(tmp_path) -
     assert found["finished"] == found["runs"]
     assert found["over"] == 0
     assert found["missed"] == 0
-    assert found["uncertain"] <= 1.5
+    assert found["uncertain"] <= 2  # of three kills; R25 holds the mark over a hundred
 
 
 DIES_AFTER_THE_PREFLIGHT = """

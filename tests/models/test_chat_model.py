@@ -500,7 +500,10 @@ def canned(reply: bytes) -> object:
     """What a model makes of exactly these bytes."""
 
     async def main() -> object:
+        writers: list[asyncio.StreamWriter] = []
+
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writers.append(writer)
             head = await reader.readuntil(b"\r\n\r\n")
             length = next(
                 int(line[15:])
@@ -528,6 +531,10 @@ def canned(reply: bytes) -> object:
             await model.close()
             server.close()
             await server.wait_closed()
+            # What is still to be written must not outlive the loop.
+            for writer in writers:
+                writer.transport.abort()
+            await asyncio.sleep(0)
 
     return asyncio.run(main())
 
