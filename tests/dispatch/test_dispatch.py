@@ -134,6 +134,7 @@ def test_that_holds_for_a_calls_last_try_too() -> None:
         assert (caught.value.code, len(model.times)) == ("E0409", len(first) + 1)
 
 
+@pytest.mark.timing
 def test_a_call_without_an_answer_ends_at_its_deadline_and_may_have_been_billed() -> None:
     model = Script(60.0)
     started = time.monotonic()
@@ -210,6 +211,7 @@ def test_a_call_that_was_not_sent_because_its_log_could_not_be_written_costs_not
     )
 
 
+@pytest.mark.timing
 def test_after_stop_no_call_is_made_and_waiting_ones_give_up_at_once() -> None:
     model = Script(CallError("rate_limit", "429", retryable=True, retry_after=30))
 
@@ -235,6 +237,7 @@ def test_after_stop_no_call_is_made_and_waiting_ones_give_up_at_once() -> None:
     )
 
 
+@pytest.mark.timing
 @pytest.mark.slow
 @pytest.mark.parametrize("retry_after", [None, 0.0])
 def test_a_server_that_refuses_for_ever_is_not_asked_for_ever(retry_after) -> None:

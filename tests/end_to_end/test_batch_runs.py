@@ -500,6 +500,7 @@ def test_after_kill_9_another_process_collects_what_was_paid(tmp_path, fault) ->
     )
 
 
+@pytest.mark.timing
 def test_ctrl_c_leaves_the_batch_at_once_and_says_how_to_go_on(tmp_path) -> None:
     data, store = tmp_path / "rows.jsonl", tmp_path / "s.db"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows(10)), encoding="utf-8")

@@ -350,6 +350,7 @@ def test_after_kill_9_a_resume_asks_nothing_that_was_answered(tmp_path, after) -
     assert all(m["coverage"] == 1 for m in summary["metrics"] if m["asked"])
 
 
+@pytest.mark.timing
 def test_ctrl_c_stops_cleanly_prints_the_resume_command_and_exits_130(tmp_path) -> None:
     data, store = write(tmp_path / "rows.jsonl", rows(60)), tmp_path / "s.db"
     with ServerProcess(latency=0.1) as server:

@@ -127,6 +127,7 @@ def test_a_context_that_is_too_small_is_said_with_its_numbers(rows: Path, model:
     assert "shorten or split the contexts" in done.stdout
 
 
+@pytest.mark.timing
 def test_a_key_that_llama_cpp_rejects_is_one_error_in_three_seconds(
     rows: Path, model: Path
 ) -> None:
@@ -139,6 +140,7 @@ def test_a_key_that_llama_cpp_rejects_is_one_error_in_three_seconds(
     assert seconds < 3
 
 
+@pytest.mark.timing
 def test_a_server_that_is_not_there_is_one_error_in_three_seconds(rows: Path) -> None:
     started = time.monotonic()
     done = evaluate(rows, "llamacpp:tiny", "http://127.0.0.1:9/v1")

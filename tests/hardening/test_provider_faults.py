@@ -3,6 +3,7 @@ benchmarks/hardening.
 """
 
 import asyncio
+import json
 import time
 from typing import Any
 
@@ -22,14 +23,16 @@ from support.provider_faults import r07, r09, rows
 
 def test_faults_of_every_kind_end_typed_keep_retry_after_and_multiply_no_calls() -> None:
     result = r07("commit")
-    assert result["passed"], result["figures"]
+    assert result["passed"], json.dumps(result["figures"], indent=1)
 
 
+@pytest.mark.timing
 def test_a_provider_that_is_down_pauses_the_run_which_goes_on_at_full_speed() -> None:
     result = r09("commit")
-    assert result["passed"], result["figures"]
+    assert result["passed"], json.dumps(result["figures"], indent=1)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("burst", [5, 50])
 def test_a_limit_of_a_provider_that_does_not_say_when_to_come_back_is_used_in_full(
     tmp_path, burst
@@ -55,6 +58,7 @@ def test_a_limit_of_a_provider_that_does_not_say_when_to_come_back_is_used_in_fu
     assert statuses["429"] <= 4 * calls
 
 
+@pytest.mark.timing
 def test_a_provider_that_was_never_up_ends_the_run_and_says_what_it_answers() -> None:
     with LLMServer(down="503") as server:
         policy = CallPolicy(

@@ -15,6 +15,7 @@ def test_two_commands_over_the_same_rows_buy_each_answer_once(tmp_path) -> None:
     assert found["same_results"]
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("how", ["killed", "capped", "suspended"])
 def test_where_the_first_ends_the_second_takes_over(tmp_path, how) -> None:
     found = first_ends(tmp_path, how, rows=40)

@@ -95,6 +95,7 @@ def sick(what: Callable[[], Any]) -> Any:
     return mine
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("name", HANGS)
 def test_a_metric_that_hangs_fails_on_its_row_at_its_deadline_and_the_rest_is_scored(
     name: str, tmp_path: Path

@@ -602,6 +602,7 @@ def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
                 yield name, value
 
 
+@pytest.mark.timing
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", HUGE)
 def test_no_pattern_takes_longer_than_the_limit_on_a_million_characters(kind: str) -> None:

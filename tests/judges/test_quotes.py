@@ -96,6 +96,7 @@ def test_a_normalised_span_maps_back_to_text_that_normalises_to_it(
     assert piece in Normal(text[low:high]).text
 
 
+@pytest.mark.timing
 @pytest.mark.slow
 def test_the_search_is_linear_in_the_contexts() -> None:
     def seconds(n: int) -> float:

@@ -321,6 +321,7 @@ def test_a_bare_reference_to_a_passage_makes_no_claim(text: str, dropped: str) -
     assert (last.text, last.dropped) == (text, dropped)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     "text", ["(Passage 1" + " and 1" * 60, "(Passage 1" + ", ," * 120, "(Passage 1) " * 30 + "x"]
 )

@@ -459,6 +459,7 @@ def test_a_server_without_tls_has_cost_nothing(server: LLMServer) -> None:
     assert (error.kind, error.retryable, error.maybe_billed) == ("network", True, False)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("fault", ["silence", "slow:20"])
 def test_an_answer_that_does_not_come_in_time_may_have_cost_something(
     server: LLMServer, fault: str

@@ -221,6 +221,7 @@ def test_whatever_an_application_raises_costs_its_row_only(said, asynchronous) -
     assert (found.response, found.usage.latency < 2) == (None, True)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("kind", ["asleep", "blocked", "blocking the loop"])
 def test_an_application_that_hangs_is_given_up_at_the_timeout(kind) -> None:
     async def asleep(question) -> None:

@@ -607,6 +607,7 @@ class Twice(EchoJudge):
         )
 
 
+@pytest.mark.timing
 def test_when_one_call_of_several_ends_the_run_the_others_are_settled_before_the_ledger_is(
     store, monkeypatch
 ) -> None:

@@ -223,6 +223,7 @@ def test_a_set_up_that_cannot_work_costs_one_call(
         assert server.preflights + server.calls == 1
 
 
+@pytest.mark.timing
 def test_an_address_where_nothing_listens_is_told_in_three_seconds(tmp_path: Path) -> None:
     import time
 

