@@ -41,8 +41,8 @@ def pytest_configure(config: pytest.Config) -> None:
     install()
 
 
-# Tests that start commands, servers, clusters or browsers, or that train: `make test-fast` leaves
-# them out, and whatever else is marked as slow.
+# Folders of tests that start commands, servers, clusters or browsers, or that train: `make
+# test-fast` leaves them out, and whatever else is marked as slow.
 SLOW_FOLDERS = (
     "benchmarks",
     "cli",
@@ -54,6 +54,25 @@ SLOW_FOLDERS = (
     "training",
     "walks",
 )
+# Files of which most of the time is spent in databases, browsers, waits and real servers.
+SLOW_FILES = (
+    "dispatch/test_dispatch.py",
+    "judges/test_redaction.py",
+    "metrics/test_laws.py",
+    "models_local/test_trained_network.py",
+    "models_offline/test_traps.py",
+    "report/test_report_benchmark.py",
+    "report/test_report_html.py",
+    "runs/test_application.py",
+    "runs/test_preflight.py",
+    "runs/test_preflight_failures.py",
+    "store/test_postgres.py",
+    "store/test_sqlite_faults.py",
+    "trust/measure/test_labelling.py",
+    "trust/test_benchmark_live.py",
+    "trust/test_correction.py",
+    "trust/test_sampling.py",
+)
 
 
 RERUNS = 2
@@ -62,11 +81,12 @@ fails it once, a fault of ours fails it each time. No other test is ever run aga
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of slow folders, and let those that assert a time have another try."""
+    """Mark the slow tests, and let those that assert a time have another try."""
     for item in items:
+        place = item.path.relative_to(Path(__file__).parent)
         if item.get_closest_marker("timing") is not None:
             item.add_marker(pytest.mark.flaky(reruns=RERUNS))
-        if item.path.relative_to(Path(__file__).parent).parts[0] in SLOW_FOLDERS:
+        if place.parts[0] in SLOW_FOLDERS or place.as_posix() in SLOW_FILES:
             item.add_marker(pytest.mark.slow)
 
 
