@@ -84,18 +84,18 @@ def _rate(of: dict[str, Any]) -> str:
 
 
 def _overturned(found: dict[str, Any]) -> list[str]:
-    """The table of rules; a sentence where the judge names none."""
+    """The table of rules; a sentence where none overturned a claim."""
     lines = [
         "## Supported claims that a rule overturned",
         "",
         (
             f"{found['claims']} claims of dev rows that people called supported; {found['fail']} of"
-            f" them fail, {found['overturned']} after a rule named a conflict:"
+            f" them fail, {found['overturned']} of these only for what the reader of facts found:"
             f" {_rate(found)}, mark at most {MARK:.0%}."
         ),
     ]
     if not found["by_rule"]:
-        return [*lines, "", "No reply of this judge names a rule."]
+        return [*lines, "", "No rule overturned one."]
     lines += ["", "| rule | claims overturned | share |", "|---|---:|---:|"]
     for rule, count in found["by_rule"].items():
         lines.append(f"| {rule} | {count} | {count / found['claims']:.2%} |")

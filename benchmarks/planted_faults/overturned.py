@@ -1,42 +1,47 @@
-"""Claims that people called supported, in which a rule of the judge named a conflict.
+"""Claims that people called supported, and that the judge fails for what its reader of facts found.
 
-A rule shows itself in the features of a MatchReply: under "conflict" or "rule", or under a name
-that begins so ("conflict:number"). Every such claim that fails is overturned wrongly, since the
-whole response was called supported.
+Overturned is a claim that the network alone would let pass. Each is wrong, since the whole response
+was called supported.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.planted_faults.by_rules import supported
 
-from ragassay.core import MatchCall
+from ragassay.core import FactFinding, MatchCall
 from ragassay.metrics.graph.claims import split_claims
+from ragassay.models import offline
 from ragassay.models.offline import OfflineModel
+from ragassay.models.offline.engine import Engine
 from ragassay.scoring import clustered_rate_interval
 
 MARK = 0.02
-HOOKS = ("conflict", "rule")
+WEIGHTS = Path(offline.__file__).parent / "weights"
 
 
 def measured(data: Path) -> dict[str, Any]:
-    """Of the claims of supported dev rows: how many there are, how many fail, in how many a rule
-    named a conflict and they fail, over all rules and by rule.
+    """Of the claims of supported dev rows: how many there are, how many fail, and how many fail for
+    what the reader of facts found, over all rules and by rule.
     """
     model = OfflineModel()
     calls, groups = _claims(data)
     replies = model.score(calls)
     cut = model.cuts["support"]
+    engine = Engine.load(WEIGHTS)
+    engine.reads_facts = False
     by_rule: Counter[str] = Counter()
     clusters: defaultdict[str, list[bool]] = defaultdict(list)
-    for group, reply in zip(groups, replies, strict=True):
-        rules = rules_of(reply.features) if reply.probability < cut else []
-        by_rule.update(rules)
-        clusters[group].append(bool(rules))
+    for call, group, reply in zip(calls, groups, replies, strict=True):
+        fails = bool(reply.findings) and reply.probability < cut
+        is_overturned = fails and engine.answer(call).probability >= cut
+        if is_overturned:
+            by_rule.update(rules_of(reply.findings))
+        clusters[group].append(is_overturned)
     interval = clustered_rate_interval([(sum(hits), len(hits)) for hits in clusters.values()])
     wrong = sum(sum(hits) for hits in clusters.values())
     return {
@@ -63,13 +68,7 @@ def _claims(data: Path) -> tuple[list[MatchCall], list[str]]:
     return calls, groups
 
 
-def rules_of(features: Mapping[str, object]) -> list[str]:
-    """The rules that named a conflict."""
-    found = []
-    for key, value in features.items():
-        hook = next((one for one in HOOKS if key.startswith(one)), None)
-        if hook is None or not value:
-            continue
-        rest = key.removeprefix(hook).strip(":._ ")
-        found.append(rest or (value if isinstance(value, str) else hook))
-    return found
+def rules_of(findings: Sequence[FactFinding]) -> list[str]:
+    """The rules that found something, each once; apart those that found a fact nowhere."""
+    named = (each.rule if each.found else f"{each.rule}, stands nowhere" for each in findings)
+    return list(dict.fromkeys(named))

@@ -16,6 +16,8 @@ from benchmarks.planted_faults.overturned import rules_of
 from benchmarks.planted_faults.pairs import KINDS, Pair, pairs_by_hand
 from benchmarks.planted_faults.words import PLACES
 
+from ragassay.core import FactFinding
+
 PASSAGE = (
     "Anna Kowal beat Maria Santos in Lisbon on 4 May 2011 after 52 minutes. Most of the 640 seats"
     " were not sold, and prices had increased to $12. Peter Lang of France lost in March 2009."
@@ -90,10 +92,11 @@ def test_figures_count_each_verdict_once() -> None:
     assert of["overlap"] == {"bad_fail": 0.5, "good_pass": 1.0}  # the cut is 0.8
 
 
-def test_a_rule_of_the_judge_is_read_from_its_features() -> None:
-    assert rules_of({"coverage": 0.5, "conflict:number": 1.0, "conflict:date": 0.0}) == ["number"]
-    assert rules_of({"rule": "negation"}) == ["negation"]
-    assert rules_of({"conflict": 1.0}) == ["conflict"]
+def test_the_rules_are_read_from_what_was_found() -> None:
+    denied = FactFinding("number", "27 km", "2.7 km")
+    nowhere = FactFinding("name", "Kaspar Holt")
+    assert rules_of(()) == []
+    assert rules_of((denied, nowhere, denied)) == ["number", "name, stands nowhere"]
 
 
 def _pair(name: str) -> Pair:

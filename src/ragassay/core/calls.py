@@ -85,6 +85,19 @@ class MatchCall:
 
 
 @dataclass(frozen=True, slots=True)
+class FactFinding:
+    """A fact of a text that its passages deny or do not hold.
+
+    rule: which kind of fact ("number", "date", "name", "negation" ...). said: the words of the
+    text. found: what the passages say instead; "" where they hold nothing of it.
+    """
+
+    rule: str
+    said: str
+    found: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MatchReply:
     """The answer of a model that runs here.
 
@@ -92,7 +105,8 @@ class MatchReply:
     cosine of the sentence vectors, negative ones as 0. evidence: the sentence(s) of the passages it
     rests on, best first; context = index of the passage. features: the few figures that explain it
     (coverage of words, numbers missing ...), for the rationale. unsupported: of "support", the
-    stretches of `text` (start, end) that the passages do not support.
+    stretches of `text` (start, end) that the passages do not support. findings: of "support", what
+    a reader of facts found, that which decides first.
     """
 
     probability: float
@@ -100,6 +114,7 @@ class MatchReply:
     features: Mapping[str, float] = field(default_factory=dict)
     spend: Spend = field(default_factory=Spend)
     unsupported: tuple[tuple[int, int], ...] = ()
+    findings: tuple[FactFinding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ because while although though also too very just only own same both each few mor
 any all not no nor never up down out off over under again further once s t d ll m re ve yes yeah oh
 well really
 """
-_STOP = frozenset(_STOP_TEXT.split())
+STOP_WORDS = frozenset(_STOP_TEXT.split())
 NAME, NUMBER, NEGATION, CONTENT = 1, 2, 4, 8
 
 
@@ -122,7 +122,7 @@ def _token(lower: str) -> Token:
         kind = NUMBER | CONTENT if lower not in ("one", "first", "second", "third") else CONTENT
         return Token(zlib.crc32(_NUMBER_WORDS[lower].encode()), kind)
     negation = NEGATION if lower in _NEGATIONS or lower.endswith(("n't", "n’t")) else 0
-    content = 0 if lower in _STOP or lower.endswith(("n't", "n’t")) else CONTENT
+    content = 0 if lower in STOP_WORDS or lower.endswith(("n't", "n’t")) else CONTENT
     return Token(zlib.crc32(stem(lower).encode("utf-8", "replace")), negation | content)
 
 

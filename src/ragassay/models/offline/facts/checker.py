@@ -1,0 +1,86 @@
+"""The reader of facts over the calls of the offline model: which texts it reads, and how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ragassay.core import MatchCall
+from ragassay.models.offline.facts.cache import FactsCache
+from ragassay.models.offline.facts.finding import CONFLICT, Finding
+from ragassay.models.offline.facts.reader import FactReader
+from ragassay.models.offline.features import Rarity
+from ragassay.models.offline.reading import PassageIndex
+from ragassay.models.offline.windows import scores
+
+MOST_READ = 60_000
+"""Characters of the passages that are read whole; of longer ones only the sentences nearest to the
+claim are read.
+"""
+
+_MOST_SENTENCES = 60
+
+
+class _Piece(NamedTuple):
+    """A piece of a passage, and where it begins in it."""
+
+    passage: int
+    start: int
+    text: str
+
+
+class FactChecker:
+    """Finds what claims say that their passages deny or do not hold. Safe across threads."""
+
+    def __init__(self, rarity: Rarity) -> None:
+        self._rarity = rarity
+        self._cache = FactsCache()
+
+    def findings(self, call: MatchCall, passages: PassageIndex) -> list[Finding]:
+        """The findings of a call; conflicts first, the surest one first."""
+        is_whole = sum(map(len, passages.passages)) <= MOST_READ
+        pieces = self._whole(passages) if is_whole else self._nearest(call.text, passages)
+        reader = FactReader(
+            self._cache.of(call.text),
+            [self._cache.of(piece.text) for piece in pieces],
+            self._cache.of(call.question or ""),
+            self._rarity,
+        )
+        found: list[Finding] = []
+        for finding in reader.findings():
+            # Of what was not read nobody knows what it does not hold.
+            if is_whole or finding.status == CONFLICT:
+                found.append(_moved(finding, pieces))
+        return sorted(found, key=_order)
+
+    def _whole(self, passages: PassageIndex) -> list[_Piece]:
+        return [_Piece(number, 0, text) for number, text in enumerate(passages.passages)]
+
+    def _nearest(self, claim: str, passages: PassageIndex) -> list[_Piece]:
+        """The sentences that share most with the claim, in their order."""
+        odds = scores(claim, passages, self._rarity)
+        nearest = np.argsort(-odds, kind="stable")[:_MOST_SENTENCES]
+        pieces: list[_Piece] = []
+        for unit in sorted(map(int, nearest)):
+            passage, start, end = map(int, passages.places[unit])
+            pieces.append(_Piece(passage, start, passages.passages[passage][start:end]))
+        return pieces
+
+
+def _moved(finding: Finding, pieces: Sequence[_Piece]) -> Finding:
+    """The finding with its place in the passage and not in the piece of it."""
+    if finding.place is None:
+        return finding
+    number, start, end = finding.place
+    piece = pieces[number]
+    place = finding.place._replace(
+        passage=piece.passage, start=start + piece.start, end=end + piece.start
+    )
+    return replace(finding, place=place)
+
+
+def _order(finding: Finding) -> tuple[bool, float]:
+    return finding.status != CONFLICT, -finding.score

@@ -1,0 +1,223 @@
+"""Dates, weekdays and times of day in a text, as far as each is named, and where they stand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from ragassay.models.offline.facts.number_words import SMALL
+
+_MONTH_NAMES = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
+_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
+_MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
+_DAY_NAMES = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+MONTH_NAMES = frozenset(_MONTHS)
+WEEKDAY_NAMES = frozenset(_DAY_NAMES) | {f"{name}s" for name in _DAY_NAMES}
+_WEEKDAYS = {name: number for number, name in enumerate(_DAY_NAMES, 1)}
+_WEEKDAYS |= {"mon": 1, "tue": 2, "tues": 2, "wed": 3, "thu": 4, "thur": 4, "thurs": 4, "fri": 5}
+_WEEKDAYS |= {"sat": 6, "sun": 7}
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """A date at [start, end), each part None where the text does not name it.
+
+    years: of a decade or a century the first and the last year, else the year twice. minutes: time
+    of day, since midnight; half_named: whether it is said which half of the day that is. is_end:
+    whether it is an end of a period ("until May").
+    """
+
+    start: int
+    end: int
+    years: tuple[int, int] | None = None
+    month: int | None = None
+    day: int | None = None
+    weekday: int | None = None
+    minutes: int | None = None
+    half_named: bool = True
+    is_end: bool = False
+
+    def parts(self) -> dict[str, int | tuple[int, int]]:
+        """What is named, by name."""
+        named = {
+            "years": self.years,
+            "month": self.month,
+            "day": self.day,
+            "weekday": self.weekday,
+            "minutes": self.minutes,
+        }
+        return {name: value for name, value in named.items() if value is not None}
+
+    def agrees(self, other: Date) -> bool:
+        """Whether both name something in common, and nothing that differs."""
+        common = self.parts().keys() & other.parts().keys()
+        return bool(common) and all(self._same(other, name) for name in common)
+
+    def differs(self, other: Date) -> bool:
+        """Whether a part that both name differs."""
+        return any(
+            not self._same(other, name) for name in self.parts().keys() & other.parts().keys()
+        )
+
+    def _same(self, other: Date, name: str) -> bool:
+        mine, theirs = self.parts()[name], other.parts()[name]
+        if isinstance(mine, tuple) and isinstance(theirs, tuple):
+            return mine[0] <= theirs[1] and theirs[0] <= mine[1]
+        if isinstance(mine, tuple) or isinstance(theirs, tuple):
+            return False
+        if name == "minutes" and not (self.half_named and other.half_named):
+            return (mine - theirs) % 720 == 0
+        return mine == theirs
+
+
+_month = (
+    r"(?P<month>Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
+    r"|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?(?![\w])"
+)
+_day = r"(?P<day>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?(?![\w%]|[.,:]\d)"
+_year = r"(?P<year>1\d{3}|20\d{2})(?![\w%]|,\d{3})"
+_MONTHS_IN_FORMS = (
+    re.compile(r"\b(?P<year>1\d{3}|20\d{2})-(?P<number>0\d|1[0-2])-(?P<day>[0-3]\d)(?!\d)"),
+    re.compile(rf"\b(?:the )?{_day} (?:of )?{_month}(?:,? (?:of )?{_year})?", re.IGNORECASE),
+    re.compile(rf"\b{_month} (?:the )?{_day}(?:,? {_year})?", re.IGNORECASE),
+    re.compile(rf"\b{_month},? (?:of )?{_year}", re.IGNORECASE),
+)
+_MONTH_ALONE = re.compile(
+    r"\b(?P<month>January|February|March|April|June|July|August|September|October|November"
+    r"|December|(?:(?<=in )|(?<=of )|(?<=since )|(?<=until )|(?<=by )|(?<=early )|(?<=late ))May)\b"
+)
+_WEEKDAY = re.compile(
+    r"\b(?P<weekday>(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)s?\b", re.IGNORECASE
+)
+_hour = r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,2}"
+_TIME = re.compile(
+    r"(?<![\d:.,$€£])(?P<hour>2[0-3]|[01]?\d)(?::(?P<minute>[0-5]\d)(?!\d))?"
+    r"[ ]?(?P<half>a\.?m\b\.?|p\.?m\b\.?|o['’]clock)"
+    r"|(?<![\d:.,$€£])(?P<hour24>2[0-3]|[01]?\d):(?P<minute24>[0-5]\d)(?![\d:])"
+    r"|\b(?P<word>noon|midday|midnight)\b"
+    rf"|\b(?P<past>(?:half|(?:a )?quarter|five|ten|twenty|twenty-five) past|(?:a )?quarter to)"
+    rf" (?P<spoken>{_hour})\b"
+    rf"|\b(?P<told>{_hour})(?= in the (?:morning|evening|afternoon)|\s?o['’]clock)",
+    re.IGNORECASE,
+)
+_DECADE = re.compile(r"\b(?:the )?(?:early |mid-?|late )?(?P<decade>1\d{2}0|20\d0)['’]?s\b")
+_CENTURY = re.compile(r"\b(?P<century>1\d|20|21|[5-9])(?:st|th)[ -]century\b", re.IGNORECASE)
+_YEAR = re.compile(
+    rf"(?:(?<![\w.,$€£/–-])|(?<=[12]\d\d\d[-–]))(?:AD )?{_year}"
+    r"(?![ -]?(?:km|m|kg|people|euros|dollars|met(?:re|er)s|miles|feet|hours|days|words)\b)"
+)
+
+
+def dates(text: str) -> list[Date]:
+    """The dates, weekdays and times of a text, in order."""
+    found: list[Date] = []
+    for pattern in _MONTHS_IN_FORMS:
+        for match in pattern.finditer(text):
+            _add(found, match, _full(match))
+    for pattern, read in _FORMS:
+        for match in pattern.finditer(text):
+            _add(found, match, read(match))
+    found.sort(key=lambda date: date.start)
+    return [replace(date, is_end=True) if _ends(text, date) else date for date in found]
+
+
+_END = re.compile(
+    r"(?:until|till|by|before|from|since|after|to|through|between|and|[-–])\s*"
+    r"(?:the|early|late|end of|about)?\s*$",
+    re.IGNORECASE,
+)
+_BEGIN = re.compile(r"\s*(?:to|until|till|through|[-–]|and|or)\s", re.IGNORECASE)
+
+
+def _ends(text: str, date: Date) -> bool:
+    before = text[max(0, date.start - 16) : date.start]
+    return _END.search(before) is not None or _BEGIN.match(text, date.end) is not None
+
+
+def _add(found: list[Date], match: re.Match[str], date: Date) -> None:
+    if not any(other.start < date.end and date.start < other.end for other in found):
+        found.append(date)
+
+
+def _full(match: re.Match[str]) -> Date:
+    parts = match.groupdict()
+    number = parts.get("number")
+    month = int(number) if number else _MONTHS[str(parts["month"]).lower().rstrip(".")]
+    day = int(parts["day"]) if parts.get("day") else None
+    year = int(parts["year"]) if parts.get("year") else None
+    return Date(*match.span(), None if year is None else (year, year), month, day)
+
+
+def _month_alone(match: re.Match[str]) -> Date:
+    return Date(*match.span(), month=_MONTHS[match["month"].lower()])
+
+
+def _weekday(match: re.Match[str]) -> Date:
+    return Date(*match.span(), weekday=_WEEKDAYS[match["weekday"].lower()])
+
+
+def _time(match: re.Match[str]) -> Date:
+    if match["word"]:
+        return Date(*match.span(), minutes=0 if match["word"].lower() == "midnight" else 720)
+    if match["past"] or match["told"]:
+        return _spoken(match)
+    hour, minute = (
+        int(match["hour"] or match["hour24"]),
+        int(match["minute"] or match["minute24"] or 0),
+    )
+    half = (match["half"] or "").lower()[:1]
+    if half == "p" and hour < 12:
+        hour += 12
+    elif half == "a" and hour == 12:
+        hour = 0
+    half_named = half in ("a", "p") or hour > 12 or (match["hour24"] or "").startswith("0")
+    return Date(*match.span(), minutes=60 * hour + minute, half_named=half_named)
+
+
+_PAST = {"half past": 30, "quarter past": 15, "quarter to": -15, "five past": 5, "ten past": 10}
+_PAST |= {"twenty past": 20, "twenty-five past": 25, "": 0}
+
+
+def _spoken(match: re.Match[str]) -> Date:
+    word = (match["spoken"] or match["told"]).lower()
+    hour = int(word) if word.isdecimal() else SMALL[word]
+    minutes = 60 * hour + _PAST[(match["past"] or "").lower().removeprefix("a ")]
+    return Date(*match.span(), minutes=minutes, half_named=False)
+
+
+def _decade(match: re.Match[str]) -> Date:
+    first = int(match["decade"])
+    return Date(*match.span(), (first, first + (99 if first % 100 == 0 else 9)))
+
+
+def _century(match: re.Match[str]) -> Date:
+    number = int(match["century"])
+    return Date(*match.span(), (100 * number - 100, 100 * number))
+
+
+def _year_alone(match: re.Match[str]) -> Date:
+    year = int(match["year"])
+    return Date(*match.span(), (year, year))
+
+
+_FORMS = (
+    (_TIME, _time),
+    (_DECADE, _decade),
+    (_CENTURY, _century),
+    (_YEAR, _year_alone),
+    (_MONTH_ALONE, _month_alone),
+    (_WEEKDAY, _weekday),
+)

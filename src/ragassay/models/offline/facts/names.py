@@ -1,0 +1,152 @@
+"""Names in a text: words with capitals that belong together, and whether two are of one thing."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import product
+
+from ragassay.models.offline.facts.clauses import Reading, Word
+from ragassay.models.offline.facts.dates import MONTH_NAMES, WEEKDAY_NAMES
+from ragassay.models.offline.facts.word_lists import lines, word_set
+from ragassay.models.offline.reading import STOP_WORDS
+
+_JOINING = word_set("joining")
+_NO_NAMES = word_set("no_names") | MONTH_NAMES | WEEKDAY_NAMES
+
+
+def _read_same() -> dict[str, frozenset[str]]:
+    groups: dict[str, set[str]] = {}
+    for line in lines("same_names"):
+        same = line.split()
+        for word in same:
+            groups.setdefault(word, set()).update(same)
+    return {word: frozenset(others) for word, others in groups.items()}
+
+
+_SAME_NAMES = _read_same()
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name at [start, end): its words in lower case, without those that join others."""
+
+    start: int
+    end: int
+    words: tuple[str, ...]
+
+
+def capitalised(reading: Reading) -> set[str]:
+    """Words, in lower case, that stand with a capital inside a sentence: names beyond doubt."""
+    return {word.lower for word in reading.words if _is_name(word) and not _opens(reading, word)}
+
+
+def names(reading: Reading, known: Collection[str] = frozenset()) -> list[Name]:
+    """The names of a text, in order. known: words that are names where they open a sentence."""
+    inside = capitalised(reading)
+    found: list[Name] = []
+    group: list[Word] = []
+    for word in reading.words:
+        joins = group and word.lower in _JOINING and word.written.islower()
+        belongs = joins or _belongs(reading, word, inside, known, group)
+        apart = group and reading.text[group[-1].end : word.start].strip(" .'’&-\u2010")
+        if group and (not belongs or apart or word.clause != group[-1].clause):
+            _close(found, group)
+            group = []
+            belongs = belongs and not joins
+        if belongs:
+            group.append(word)
+    _close(found, group)
+    return found
+
+
+def _belongs(
+    reading: Reading,
+    word: Word,
+    inside: Collection[str],
+    known: Collection[str],
+    group: list[Word],
+) -> bool:
+    if not _is_name(word):
+        return False
+    if group or not _opens(reading, word) or _begins_a_name(reading, word):
+        return True
+    acronym = len(word.written) > 1 and word.written[1:2].isupper()
+    return acronym or word.lower in inside or word.lower in known
+
+
+def _begins_a_name(reading: Reading, word: Word) -> bool:
+    """Whether a word that opens a sentence is followed by another with a capital: "Anna Weiss"."""
+    at = bisect_right(reading.words, word.start, key=_start)
+    if at == len(reading.words) or word.lower in STOP_WORDS:
+        return False
+    following = reading.words[at]
+    return reading.text[word.end : following.start] == " " and _is_name(following)
+
+
+def _start(word: Word) -> int:
+    return word.start
+
+
+def _is_name(word: Word) -> bool:
+    return word.written[0].isupper() and word.lower.removesuffix("'s") not in _NO_NAMES
+
+
+def _opens(reading: Reading, word: Word) -> bool:
+    """Whether a word opens a sentence, a line or a quotation, where any word has a capital."""
+    before = reading.text[: word.start].rstrip(" \t\"'“”‘’(*_#>-")
+    return (
+        not before or before[-1] in ".!?:;\n•|" or word.start == reading.sentences[word.sentence][0]
+    )
+
+
+def _close(found: list[Name], group: list[Word]) -> None:
+    while group and group[-1].lower in _JOINING:
+        group.pop()
+    if group:
+        words = tuple(w.lower.removesuffix("'s") for w in group if w.lower not in _JOINING)
+        found.append(Name(group[0].start, group[-1].end, words))
+
+
+def same_word(one: str, other: str) -> bool:
+    """Whether two words of names stand for the same: equal, one an ending longer, or a form of it
+    ("French", "France").
+    """
+    if one == other or other in _SAME_NAMES.get(one, ()):
+        return True
+    short, long = sorted((one, other), key=len)
+    if len(short) >= 4 and long.startswith(short) and len(long) - len(short) <= 4:
+        return True
+    return len(short) >= 6 and one[0] == other[0] and _one_letter_apart(short, long)
+
+
+def _one_letter_apart(short: str, long: str) -> bool:
+    """Whether one insertion, removal, change or exchange of neighbours makes one of the other."""
+    if len(long) - len(short) > 1:
+        return False
+    at = next((i for i, letter in enumerate(short) if letter != long[i]), len(short))
+    if len(short) < len(long):
+        return short[at:] == long[at + 1 :]
+    return short[at + 1 :] == long[at + 1 :] or (
+        sorted(short[at : at + 2]) == sorted(long[at : at + 2])
+        and short[at + 2 :] == long[at + 2 :]
+    )
+
+
+def opening_words(reading: Reading) -> set[str]:
+    """Words, in lower case, that open a sentence with a capital and may be names."""
+    return {word.lower for word in reading.words if _is_name(word) and _opens(reading, word)}
+
+
+def same_name(one: Name, other: Name) -> bool:
+    """Whether two names may be of one thing: they share a word, or one is the other's initials."""
+    if any(same_word(mine, theirs) for mine, theirs in product(one.words, other.words)):
+        return True
+    return is_short_for(one, other) or is_short_for(other, one)
+
+
+def is_short_for(short: Name, name: Name) -> bool:
+    """Whether a name is the initials of another one: "UN", "U.S."."""
+    letters = "".join(short.words).replace(".", "")
+    return len(name.words) > 1 and letters == "".join(word[0] for word in name.words)

@@ -1,0 +1,165 @@
+"""Which side of a pair of opposites a text takes, and whether it negates it.
+
+"Prohibited" is the opposite of "allowed", and "not allowed" the same as it: both are the concept
+"allow" with a minus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from ragassay.models.offline.facts.clauses import Reading, Word
+from ragassay.models.offline.facts.number_words import SMALL
+from ragassay.models.offline.facts.word_lists import lines, word_set
+
+NEGATIONS = word_set("negations")
+"""Words that turn what follows them."""
+
+_PASSED_OVER = word_set("passed_over")
+_REACH = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A concept in a text: which, which side of it (1 or -1), and where.
+
+    exclusive: the sides of the concept exclude each other. negated: whether a negation turned it.
+    """
+
+    concept: str
+    sign: int
+    exclusive: bool
+    negated: bool
+    opposite_named: bool
+    word: Word
+
+
+@cache
+def _concepts() -> dict[str, list[tuple[str, int, bool]]]:
+    """Word -> its concepts, each with the side and whether it is exclusive."""
+    table: dict[str, list[tuple[str, int, bool]]] = {}
+    for line in lines("opposites"):
+        exclusive = line.endswith("!")
+        left, _, right = line.rstrip("! ").partition("=")
+        name = "opposite:" + left.split()[0]
+        for sign, side in ((1, left), (-1, right)):
+            for word in side.split():
+                table.setdefault(word, []).append((name, sign, exclusive))
+    return table
+
+
+def sides(reading: Reading) -> list[Side]:
+    """The concepts of a text: pairs of opposites, and every other content word, which a negation
+    may turn.
+    """
+    negated = _negated(reading.words)
+    found: list[Side] = []
+    for index, word in enumerate(reading.words):
+        turned = index in negated
+        flip = -1 if turned else 1
+        if _is_bound(reading.words, index) or _is_number(word):
+            continue
+        concepts = _concepts().get(word.lower, ())
+        if concepts and is_inner_name(reading, word):
+            concepts = ()
+        for concept, sign, exclusive in concepts:
+            if word.lower in _COMPARING:
+                concept = f"{concept} {_next_stem(reading.words, index)}"
+            found.append(Side(concept, flip * sign, exclusive, turned, True, word))
+        # Where the sides exclude each other, "not the one" is the other one, and said already.
+        if word.content and not any(exclusive for _, _, exclusive in concepts):
+            found.append(Side(word.stem, flip, True, turned, False, word))
+    return found
+
+
+def is_inner_name(reading: Reading, word: Word) -> bool:
+    """Whether a word has a capital inside its sentence: "the Start plan"."""
+    return word.written[0].isupper() and word.start != reading.sentences[word.sentence][0]
+
+
+def _is_number(word: Word) -> bool:
+    return word.lower[0].isdigit() or word.lower in SMALL
+
+
+_COMPARING = frozenset(["more", "most", "greater", "greatest", "less", "least", "fewer", "fewest"])
+
+
+def _is_bound(words: Sequence[Word], index: int) -> bool:
+    """Whether a word is part of a bound: "at least", "or more", "no later than"."""
+    before = words[index - 1].lower if index else ""
+    behind = words[index + 1].lower if index + 1 < len(words) else ""
+    return (
+        before in ("at", "or", "no", "not") and (words[index].lower in _NOT_NEGATED | _COMPARING)
+    ) or (behind == "than" and index + 2 < len(words) and words[index + 2].lower[0].isdigit())
+
+
+def _next_stem(words: Sequence[Word], index: int) -> str:
+    """What is more or less."""
+    at = index + 1
+    return words[at].stem if at < len(words) and words[at].content else ""
+
+
+def _negated(words: Sequence[Word]) -> frozenset[int]:
+    """Which words a negation turns: the first content words behind it in its clause."""
+    turned: set[int] = set()
+    for index, word in enumerate(words):
+        if not is_negation(word):
+            continue
+        target = _target(words, index)
+        if target is None:
+            continue
+        if target in turned:  # twice is not at all
+            turned.discard(target)
+        else:
+            turned.add(target)
+    return frozenset(turned)
+
+
+# "no more than 5" is a bound, and "not only" is not a no.
+_NOT_NEGATED = frozenset(
+    ["more", "less", "fewer", "later", "longer", "earlier", "shorter", "sooner", "only", "matter"]
+)
+
+
+_EXCEPTIONS = frozenset(("unless", "except", "excluding", "only", "solely", "exclusively"))
+
+
+@cache
+def _lexical() -> frozenset[str]:
+    """Words that negate by what they mean: "forbidden", "excluded"."""
+    found: set[str] = set()
+    for word, concepts in _concepts().items():
+        if any(sign < 0 and exclusive for _, sign, exclusive in concepts):
+            found.add(word)
+    return frozenset(found)
+
+
+def turns(word: Word) -> bool:
+    """Whether a word turns what its clause says: a negation, "unless", "forbidden"."""
+    return is_negation(word) or is_exception(word) or word.lower in _lexical()
+
+
+def is_exception(word: Word) -> bool:
+    """Whether a word makes an exception: "unless"."""
+    return word.lower in _EXCEPTIONS
+
+
+def is_negation(word: Word) -> bool:
+    """Whether a word negates what follows it."""
+    return word.lower in NEGATIONS or word.lower.endswith("n't")
+
+
+def _target(words: Sequence[Word], index: int) -> int | None:
+    clause = words[index].clause
+    if index + 1 < len(words) and words[index + 1].start - words[index].end > 1:
+        return None  # "No. It is ..."
+    for at in range(index + 1, min(len(words), index + 1 + _REACH)):
+        if words[at].clause != clause:
+            return None
+        if words[at].lower not in _PASSED_OVER:
+            if words[at].lower in _NOT_NEGATED or words[at].lower[0].isdigit():
+                return None
+            return at
+    return None

@@ -1,0 +1,364 @@
+"""Quantities in a text: a number with its unit, magnitude, range and bound, and where it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from ragassay.models.offline.facts import number_words
+from ragassay.models.offline.facts.units_of_measure import PATTERN as UNIT
+from ragassay.models.offline.facts.units_of_measure import PREFIXES, Unit, unit_named
+from ragassay.models.offline.reading import stem
+
+SPELLED = 9
+"""Significant digits of a number in words, which is as exact as it is."""
+
+COUNT, ORDINAL = "count", "ordinal"
+"""The measures of a number without a unit, and of a place in an order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A quantity of a text at [start, end).
+
+    low and high: its value in the base unit of its measure (of a range both ends, else the same).
+    measure: what it measures, COUNT without a unit. bound: "", "at least", "at most", "more than"
+    or "less than". about: whether the text says that it is rounded. digits: significant ones, as
+    written. written: the number itself, without its unit. nouns: stems of the words behind it.
+    """
+
+    start: int
+    end: int
+    low: float
+    high: float
+    measure: str
+    unit: str
+    bound: str
+    about: bool
+    digits: int
+    written: float
+    nouns: tuple[str, ...]
+
+    @property
+    def is_spelled(self) -> bool:
+        """Whether it is written in words."""
+        return self.digits == SPELLED
+
+    @property
+    def is_range(self) -> bool:
+        """Whether it names two ends."""
+        return self.low != self.high
+
+
+_PREFIX = r"(?:(?P<prefix>US\$|USD|EUR|GBP|CHF|INR|[$€£¥₹])[ ]?)?"
+_DIGITS = (
+    r"(?<![\w.,:/])(?<![A-Za-z]-)(?P<sign>[-−](?=\d))?"
+    r"(?:(?P<fraction>\d/[2-9](?![\d/]))|(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?)"
+    r"(?P<part>[ ]?[½¼¾⅓⅔]|[ ]\d/[2-9](?![\d/]))?(?![.:/]\d))"
+)
+_MAGNITUDE = (
+    r"(?:[ -]?(?P<magnitude>hundred|thousand|lakh|million|crore|billion|trillion|mn|bn|tn"
+    r"|[kKmMbB](?![\w/²³])))?"
+)
+_ORDINAL = r"(?P<ordinal>st|nd|rd|th)\b"
+_NUMBER = re.compile(
+    rf"{_PREFIX}(?:{_DIGITS}(?:{_ORDINAL}|{_MAGNITUDE})|(?P<words>{number_words.PATTERN})"
+    rf"|\b(?P<order>{'|'.join(number_words.ORDINALS)})\b)",
+    re.IGNORECASE,
+)
+_PARTS = {"½": Fraction(1, 2), "¼": Fraction(1, 4), "¾": Fraction(3, 4)}
+_PARTS |= {"⅓": Fraction(1, 3), "⅔": Fraction(2, 3)}
+_LETTERS = {"k": 10**3, "m": 10**6, "b": 10**9}
+
+_BETWEEN = re.compile(r"\s?(?:[-–—]|to|and|or|through)\s?", re.IGNORECASE)
+
+_BEFORE = (
+    (
+        "at least",
+        r"at least|no less than|not less than|no fewer than|minimum(?: of)?|min\.?|from"
+        r"|starting (?:at|from)"
+        r"|≥|>=|as (?:little|few) as|not under|not below",
+    ),
+    (
+        "at most",
+        r"at most|no more than|not more than|not exceed(?:ing)?|up to|maximum(?: of)?|max\.?"
+        r"|within|until|no later than|as (?:much|many) as|≤|<=|limited to|capped at"
+        r"|not longer than|no longer than|not over|not above|not beyond",
+    ),
+    (
+        "more than",
+        r"more than|greater than|larger than|longer than|over|above|exceed(?:s|ing|ed)?|beyond|>",
+    ),
+    ("less than", r"less than|fewer than|smaller than|shorter than|under|below|<"),
+)
+_BEHIND = (
+    (
+        "at least",
+        r"or (?:more|older|over|above|longer|higher|greater|larger|later|up)"
+        r"|and (?:over|above|older|up)|\+|plus\b|minimum",
+    ),
+    (
+        "at most",
+        r"or (?:less|fewer|younger|under|below|shorter|lower|smaller|earlier)"
+        r"|and (?:under|below|younger)|maximum|at most",
+    ),
+)
+_BOUNDS_BEFORE = [
+    (
+        name,
+        re.compile(rf"(?:^|[\s(])(?:{words})(?: (?:a|an|the|of|about|around))*\s*$", re.IGNORECASE),
+    )
+    for name, words in _BEFORE
+]
+_BOUNDS_BEHIND = [
+    (name, re.compile(rf"\s?(?:years? |days? )?(?:of age )?(?:{words})", re.IGNORECASE))
+    for name, words in _BEHIND
+]
+_ABOUT = re.compile(
+    r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|some|circa|ca\.|c\.|~|≈"
+    r"|close to|just (?:over|under)"
+    r"|slightly (?:more|less) than|an estimated|estimated)(?: (?:a|an|the))?\s*$",
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(r"(?<=half|rter)\s(?:of )?(?:an?|the)(?=\s)", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_LIST_MARK = re.compile(r"(?m:^)[ \t]*\d{1,3}[.)][ \t]|\[\d{1,4}(?:[,–-] ?\d{1,4})*\]")
+_NO_NOUN = frozenset(
+    [
+        "of",
+        "in",
+        "on",
+        "at",
+        "by",
+        "for",
+        "to",
+        "the",
+        "a",
+        "an",
+        "and",
+        "or",
+        "per",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "as",
+        "with",
+        "from",
+        "more",
+        "than",
+        "each",
+        "every",
+        "other",
+        "about",
+        "over",
+        "under",
+        "total",
+    ]
+)
+
+
+def quantities(text: str, taken: Sequence[tuple[int, int]] = ()) -> list[Quantity]:
+    """The quantities of a text, in order. taken: places that are something else, such as dates."""
+    marks = [match.span() for match in _LIST_MARK.finditer(text)]
+    closed = [*taken, *marks]
+    found: list[Quantity] = []
+    at = 0
+    while match := _NUMBER.search(text, at):
+        at = match.end()
+        if any(start < match.end() and match.start() < end for start, end in closed):
+            continue
+        quantity = _read(text, match)
+        if quantity is None:
+            continue
+        at = max(at, quantity.end)
+        whole = _compound(text, found[-1], quantity) if found else None
+        if whole is not None:
+            found[-1] = whole
+        else:
+            found.append(quantity)
+    return found
+
+
+_COMPOUNDS = frozenset(("time", "length", "mass"))
+_JOINT = re.compile(r"\s*(?:,|and|,\s*and)?\s*", re.IGNORECASE)
+
+
+def _compound(text: str, first: Quantity, second: Quantity) -> Quantity | None:
+    """Two quantities as one: "2 hours 35 minutes"; None where they are two."""
+    if first.measure != second.measure or first.measure not in _COMPOUNDS:
+        return None
+    joint = text[first.end : second.start]
+    if not _JOINT.fullmatch(joint) or first.is_range or second.is_range or second.bound:
+        return None
+    if first.unit == second.unit or not 0 < second.low < first.low / max(first.written, 1):
+        return None
+    total = first.low + second.low
+    return replace(
+        first,
+        end=second.end,
+        low=total,
+        high=total,
+        unit=second.unit,
+        digits=SPELLED,
+        nouns=second.nouns,
+    )
+
+
+def _read(text: str, match: re.Match[str]) -> Quantity | None:
+    """The quantity that begins with this number."""
+    first = _value(match)
+    if first is None:
+        return None
+    if match["ordinal"] or match["order"]:
+        return _ordinal(text, match, float(first))
+    end, second, last = match.end(), first, match
+    between = _BETWEEN.match(text, end)
+    if between:
+        further = _NUMBER.match(text, between.end())
+        if further and _joins(text, match, between.group().strip(), further):
+            value = _value(further)
+            if value is not None:
+                end, second, last = further.end(), value, further
+                if last["magnitude"] and not match["magnitude"] and first < second:
+                    first *= _magnitude(last)
+    unit_name, unit_end = _unit(text, end, last["prefix"] or match["prefix"])
+    unit = unit_named(unit_name) or Unit(COUNT, 1.0)
+    return _quantity(text, match, unit_end, (first, second), unit_name, unit)
+
+
+def _quantity(
+    text: str,
+    match: re.Match[str],
+    end: int,
+    values: tuple[Fraction, Fraction],
+    unit_name: str,
+    unit: Unit,
+) -> Quantity:
+    low, high = sorted(float(value) * unit.factor + unit.offset for value in values)
+    before = text[max(0, match.start() - 40) : match.start()]
+    about = _ABOUT.search(before)
+    bound = _bound(text, before[: about.start()] if about else before, end)
+    return Quantity(
+        match.start(),
+        end,
+        low,
+        high,
+        unit.measure,
+        unit_name.lower(),
+        bound if low == high else "",
+        about is not None,
+        _digits(match),
+        float(values[0]),
+        _nouns(text, end),
+    )
+
+
+def _ordinal(text: str, match: re.Match[str], value: float) -> Quantity:
+    nouns = _nouns(text, match.end())
+    place = (match.start(), match.end())
+    return Quantity(*place, value, value, ORDINAL, "", "", False, SPELLED, value, nouns)
+
+
+def _value(match: re.Match[str]) -> Fraction | None:
+    if match["order"]:
+        return Fraction(number_words.ORDINALS[match["order"].lower()])
+    if match["words"]:
+        return number_words.value_of(match["words"])
+    if match["fraction"]:
+        return Fraction(match["fraction"])
+    value = Fraction(match["digits"].replace(",", ""))
+    part = (match["part"] or "").strip()
+    if part:
+        value += _PARTS[part] if part in _PARTS else Fraction(part)
+    value *= _magnitude(match)
+    return -value if match["sign"] else value
+
+
+def _magnitude(match: re.Match[str]) -> int:
+    name = (match["magnitude"] or "").lower()
+    if not name:
+        return 1
+    if name in _LETTERS:
+        # "3.5 m" are metres, "$3.5 m" are millions; "10k" is a number in any case.
+        if name == "k" or match["prefix"] or match["magnitude"].isupper():
+            return _LETTERS[name]
+        return 1
+    return number_words.MAGNITUDES[name]
+
+
+def _joins(text: str, match: re.Match[str], word: str, further: re.Match[str]) -> bool:
+    """Whether two numbers are the ends of one range."""
+    if further["ordinal"] or further["order"] or further["sign"]:
+        return False
+    before = text[max(0, match.start() - 9) : match.start()].lower()
+    if word.lower() == "and":
+        return before.endswith("between ")
+    return word.lower() != "or"
+
+
+def _unit(text: str, end: int, prefix: str | None) -> tuple[str, int]:
+    """The name of the unit that stands behind a number, or before it as a prefix; and where the
+    quantity ends.
+    """
+    if prefix:
+        return PREFIXES[prefix.lower()], end
+    if end and text[end - 1] in "mMbB" and text[end - 2].isdigit():
+        # A letter was taken for a magnitude and is a unit.
+        end -= 1
+    # "half an hour", "a quarter of a mile"
+    match = UNIT.match(text, end) or UNIT.match(text, end + _article(text, end))
+    if match is None:
+        return "", end
+    name = match["unit"]
+    if name.lower() in ("t", "a", "j", "h", "g", "l", "v", "w", "s") and text[end : end + 1] == "-":
+        return "", end
+    if name in ("A", "S", "T", "G", "L", "H") and match.group().startswith(" "):
+        return "", end
+    return name, match.end()
+
+
+def _article(text: str, end: int) -> int:
+    """Characters of an article between a part of a whole and its unit."""
+    match = _ARTICLE.match(text, end)
+    return match.end() - end if match else 0
+
+
+def _bound(text: str, before: str, end: int) -> str:
+    for name, pattern in _BOUNDS_BEHIND:
+        if pattern.match(text, end):
+            return name
+    for name, pattern in _BOUNDS_BEFORE:
+        if pattern.search(before):
+            return name
+    return ""
+
+
+def _digits(match: re.Match[str]) -> int:
+    """Significant digits of a number as it is written; trailing zeros are not."""
+    if not match["digits"]:
+        return SPELLED
+    digits = match["digits"].replace(",", "")
+    if "." in digits:
+        return len(digits.replace(".", "").lstrip("0")) or 1
+    return len(digits.strip("0")) or 1
+
+
+def _nouns(text: str, end: int) -> tuple[str, ...]:
+    """Stems of up to three words behind a number, as far as the clause goes."""
+    stems: list[str] = []
+    tail = text[end : end + 60]
+    stop = re.search(r"[.,;:!?()\n\d]", tail)
+    for word in _WORD.findall(tail[: stop.start()] if stop else tail)[:5]:
+        lower = word.lower()
+        if lower in _NO_NOUN:
+            if stems:
+                break
+            continue
+        stems.append(stem(lower))
+        if len(stems) == 3:
+            break
+    return tuple(stems)

@@ -1,0 +1,356 @@
+"""What a claim says that its passages deny or do not hold: numbers, dates, names, sides, levels.
+
+Each fact of the claim is set beside the facts of its kind in the passages, and the words around it
+beside the words around them: which of them speaks of the same thing. Where that one says another
+thing, and none that is as near says the same, the claim is in conflict. A number, date or name that
+stands nowhere is absent.
+"""
+
+from __future__ import annotations
+
+import zlib
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, product
+from typing import TypeVar
+
+from ragassay.models.offline.facts.clauses import Reading, Word
+from ragassay.models.offline.facts.dates import Date
+from ragassay.models.offline.facts.exchange import exchanged
+from ragassay.models.offline.facts.finding import (
+    ABSENT,
+    BOTH_SAID,
+    CONFLICT,
+    MARGINS,
+    Candidate,
+    Finding,
+    Match,
+    Place,
+)
+from ragassay.models.offline.facts.names import Name, is_short_for, same_name, same_word
+from ragassay.models.offline.facts.polarity import Side
+from ragassay.models.offline.facts.quantifiers import CONFLICTS, Level
+from ragassay.models.offline.facts.quantities import COUNT, Quantity
+from ragassay.models.offline.facts.replaced import replaced_names
+from ragassay.models.offline.facts.roles import turned_roles
+from ragassay.models.offline.facts.same_quantity import (
+    close,
+    equal,
+    is_computed,
+    may_be_told_otherwise,
+    of_one_scale,
+    same_quantity,
+    says_little,
+)
+from ragassay.models.offline.facts.text_facts import TextFacts
+from ragassay.models.offline.features import Rarity
+
+_Fact = TypeVar("_Fact", Quantity, Date)
+
+_UPWARDS = {"at least": True, "more than": True, "at most": False, "less than": False}
+
+_AT_TIMES = frozenset(("opposite:open", "opposite:begin", "opposite:arrive"))
+"""Concepts whose one side at a time may be the other side until then."""
+
+
+class FactReader:
+    """Sets a claim beside its passages. question: what the claim answers, whose numbers it may
+    repeat. rarity: how rare words are.
+    """
+
+    def __init__(
+        self,
+        claim: TextFacts,
+        passages: Sequence[TextFacts],
+        question: TextFacts,
+        rarity: Rarity,
+    ) -> None:
+        self._claim = claim
+        self._passages = passages
+        self._question = question
+        self._rarity = rarity
+        self._known_words = frozenset[str]().union(*(p.vocabulary for p in self._passages))
+        capitals = claim.capitals.union(*(p.capitals for p in self._passages))
+        self._capitals = capitals
+        self._names_of_claim = claim.names_with(capitals)
+        self._names = [passage.names_with(capitals) for passage in passages]
+
+    def findings(self) -> list[Finding]:
+        """All that the claim says and the passages deny or do not hold."""
+        claim = self._claim
+        found: list[Finding | None] = []
+        found += [self._number(quantity) for quantity in claim.quantities]
+        found += [self._bound(quantity) for quantity in claim.quantities]
+        found += [self._date(date) for date in claim.dates]
+        found += [self._name(name) for name in self._names_of_claim]
+        found += exchanged(claim, self._passages, self._capitals, self._weight)
+        found += turned_roles(claim, self._names_of_claim, self._passages, self._names)
+        found += replaced_names(claim, self._passages, self._capitals)
+        found += [self._side(side) for side in claim.sides]
+        found += [self._level(level) for level in claim.levels]
+        return [finding for finding in found if finding is not None]
+
+    # -- the rules
+
+    def _number(self, mine: Quantity) -> Finding | None:
+        if says_little(mine) or self._is_asked(mine):
+            return None
+        candidates: list[Candidate] = []
+        for number, passage in enumerate(self._passages):
+            for other in passage.quantities:
+                same = same_quantity(mine, other)
+                if same or (same is False and of_one_scale(mine, other)):
+                    candidates.append(Candidate(number, other.start, other.end, same))
+        if not any(candidate.same for candidate in candidates) and self._is_computed(mine):
+            return None
+        said = self._claim.reading.text[mine.start : mine.end].strip("$€£ ").lower()
+
+        def is_said(candidate: Candidate) -> bool:
+            other = _beginning_at(self._passages[candidate.passage].quantities, candidate.start)
+            here = (each for each in self._claim.quantities if each is not mine)
+            return any(same_quantity(each, other) for each in here)
+
+        return self._finding(
+            "number",
+            mine,
+            candidates,
+            may_be_absent=said not in self._known_words and not may_be_told_otherwise(mine),
+            is_said=is_said,
+        )
+
+    def _bound(self, mine: Quantity) -> Finding | None:
+        """ "At least" against "at most" of one number."""
+        if not mine.bound:
+            return None
+        candidates: list[Candidate] = []
+        for number, passage in enumerate(self._passages):
+            for other in passage.quantities:
+                if other.bound and mine.measure == other.measure and equal(mine, other):
+                    same = _UPWARDS[mine.bound] == _UPWARDS[other.bound]
+                    candidates.append(Candidate(number, other.start, other.end, same))
+        return self._finding("bound", mine, candidates)
+
+    def _date(self, mine: Date) -> Finding | None:
+        if mine.years and self._is_computed_year(mine.years[0]):
+            return None
+        candidates: list[Candidate] = []
+        for number, passage in enumerate(self._passages):
+            for other in passage.dates:
+                agrees = mine.agrees(other)
+                if agrees or (mine.differs(other) and mine.is_end == other.is_end):
+                    candidates.append(Candidate(number, other.start, other.end, agrees))
+        said = self._claim.reading.text[mine.start : mine.end].lower()
+
+        def is_said(candidate: Candidate) -> bool:
+            other = _beginning_at(self._passages[candidate.passage].dates, candidate.start)
+            here = (each for each in self._claim.dates if each is not mine)
+            return any(each.agrees(other) for each in here)
+
+        may_be_absent = said not in self._known_words
+        return self._finding("date", mine, candidates, may_be_absent=may_be_absent, is_said=is_said)
+
+    def _name(self, mine: Name) -> Finding | None:
+        is_unknown = not any(map(self._knows, mine.words))
+        if is_unknown and not self._is_short_form(mine):
+            said = self._claim.reading.text[mine.start : mine.end]
+            return Finding("name", ABSENT, mine.start, mine.end, said)
+        return self._finding("name", mine, self._other_names(mine))
+
+    def _side(self, mine: Side) -> Finding | None:
+        # "Open until 9 pm" is "closes at 9 pm".
+        if mine.concept in _AT_TIMES and any(d.minutes is not None for d in self._claim.dates):
+            return None
+        candidates: list[Candidate] = []
+        for number, passage in enumerate(self._passages):
+            for other in passage.sides:
+                if other.concept == mine.concept:
+                    same = self._same_side(mine, passage, other)
+                    start, end = other.word.start, other.word.end
+                    candidates.append(Candidate(number, start, end, same))
+        if all(candidate.same for candidate in candidates) or self._says_both(mine):
+            return None
+        rule = "opposite" if mine.opposite_named else "negation"
+        return self._finding(rule, mine.word, candidates)
+
+    def _says_both(self, mine: Side) -> bool:
+        """Whether the claim takes the other side as well: "with fault or no fault"."""
+        return any(
+            side.concept == mine.concept and side.sign != mine.sign for side in self._claim.sides
+        )
+
+    def _same_side(self, mine: Side, passage: TextFacts, other: Side) -> bool:
+        if other.sign == mine.sign or mine.opposite_named:
+            return other.sign == mine.sign
+        # Two negations may turn one thing, and one may stand at another word of it.
+        in_clause, in_sentence = self._claim.negations(mine)
+        there_in_clause, there_in_sentence = passage.negations(other)
+        if in_clause % 2 == there_in_clause % 2:
+            return True
+        both = in_sentence and there_in_sentence
+        return bool(both) and in_sentence % 2 == there_in_sentence % 2
+
+    def _level(self, mine: Level) -> Finding | None:
+        candidates: list[Candidate] = []
+        for number, passage in enumerate(self._passages):
+            for other in passage.levels:
+                if other.head.stem == mine.head.stem:
+                    same = _same_level(mine, other)
+                    candidates.append(Candidate(number, other.word.start, other.word.end, same))
+        return self._finding("quantifier", mine.word, candidates)
+
+    # -- which of the facts speaks of the same thing
+
+    def _finding(
+        self,
+        rule: str,
+        mine: Quantity | Date | Name | Word,
+        candidates: Iterable[Candidate],
+        *,
+        may_be_absent: bool = False,
+        is_said: Callable[[Candidate], bool] | None = None,
+    ) -> Finding | None:
+        """A conflict where what denies the fact is nearer to it than what agrees; absent where
+        nothing agrees. is_said: whether the claim says elsewhere what a candidate says: of two
+        values that it has both, either may be meant.
+        """
+        matches = self._matches(mine.start, mine.end, candidates)
+        agreeing = max((m for m in matches if m.candidate.same), key=_score, default=None)
+        denying = max((m for m in matches if m.candidate.same is False), key=_score, default=None)
+        said = self._claim.reading.text[mine.start : mine.end]
+        if denying is not None and self._outweighs(rule, denying, agreeing, is_said):
+            number, start, end, _ = denying.candidate
+            passage = self._passages[number]
+            found = passage.reading.text[start:end]
+            place = Place(number, *passage.sentence(start))
+            return Finding(rule, CONFLICT, mine.start, mine.end, said, found, place, denying.score)
+        if may_be_absent and agreeing is None:
+            return Finding(rule, ABSENT, mine.start, mine.end, said)
+        return None
+
+    def _outweighs(
+        self,
+        rule: str,
+        denying: Match,
+        agreeing: Match | None,
+        is_said: Callable[[Candidate], bool] | None,
+    ) -> bool:
+        margin = MARGINS[rule]
+        if denying.score < margin.least:
+            return False
+        if agreeing is None:
+            return True
+        ahead = margin.ahead
+        if self._in_one_sentence(denying.candidate, agreeing.candidate):
+            ahead = margin.in_sentence
+        if is_said is not None and is_said(denying.candidate):
+            ahead = BOTH_SAID
+        return denying.score - agreeing.score >= ahead
+
+    def _matches(self, start: int, end: int, candidates: Iterable[Candidate]) -> list[Match]:
+        weights = self._claim.near(start, end)
+        around = {word: self._weight(word) * weight for word, weight in weights.items()}
+        total = sum(around.values())
+        matches: list[Match] = []
+        for candidate in candidates:
+            other = self._passages[candidate.passage].near(candidate.start, candidate.end)
+            shared = sum(around[word] * other[word] for word in around.keys() & other.keys())
+            matches.append(Match(candidate, shared / total if total else 0.0))
+        return matches
+
+    def _weight(self, word: str) -> float:
+        key = zlib.crc32(word.encode("utf-8", "replace"))
+        return self._rarity.words.get(key, self._rarity.unseen)
+
+    def _in_one_sentence(self, one: Candidate, other: Candidate) -> bool:
+        if one.passage != other.passage:
+            return False
+        passage = self._passages[one.passage]
+        return passage.sentence(one.start) == passage.sentence(other.start)
+
+    # -- what is no fault
+
+    def _is_asked(self, quantity: Quantity) -> bool:
+        """Whether a number is the question's own."""
+        return any(same_quantity(quantity, other) for other in self._question.quantities)
+
+    def _is_computed(self, quantity: Quantity) -> bool:
+        """Whether a number follows from others, or lies between two years."""
+        here = [other for other in self._claim.quantities if other is not quantity]
+        stated: list[Quantity] = []
+        for passage in self._passages:
+            stated += passage.quantities
+        if is_computed(self._claim.reading.text, quantity, here, stated):
+            return True
+        if quantity.measure not in ("time", COUNT):
+            return False
+        years = set(self._years((self._claim, *self._passages)))
+        return any(close(quantity.written, one - other) for one, other in product(years, years))
+
+    def _is_computed_year(self, year: int) -> bool:
+        """Whether a year lies as many years from one that is named as some number says."""
+        texts = (self._claim, self._question, *self._passages)
+        spans: set[float] = set()
+        for facts in texts:
+            spans.update(q.written for q in facts.quantities if q.unit.startswith("year"))
+        return any(abs(year - other) in spans for other in self._years(texts))
+
+    def _years(self, texts: Iterable[TextFacts]) -> Iterator[int]:
+        for facts in texts:
+            for date in facts.dates:
+                if date.years:
+                    yield date.years[0]
+
+    def _knows(self, word: str) -> bool:
+        """Whether a word of a name stands in the passages, in this form or another."""
+        known = self._known_words
+        return word in known or any(same_word(word, other) for other in known)
+
+    def _is_short_form(self, name: Name) -> bool:
+        """Whether a name is the initials of one in the passages, or the other way round."""
+        if "".join(word[0] for word in name.words) in self._known_words:
+            return True
+        return any(is_short_for(name, other) for other in chain.from_iterable(self._names))
+
+    def _other_names(self, mine: Name) -> Iterator[Candidate]:
+        """That name in the passages, and others that stand where it stands, beside one and the same
+        word.
+        """
+        before, behind = _beside(self._claim.reading, mine)
+        for number, passage in enumerate(self._passages):
+            for other in self._names[number]:
+                if same_name(mine, other):
+                    yield Candidate(number, other.start, other.end, True)
+                    continue
+                words = _beside(passage.reading, other)
+                if (before and before == words[0]) or (behind and behind == words[1]):
+                    yield Candidate(number, other.start, other.end, False)
+
+
+def _beginning_at(facts: Sequence[_Fact], start: int) -> _Fact:
+    """The fact that begins there."""
+    return next(fact for fact in facts if fact.start == start)
+
+
+def _score(match: Match) -> float:
+    return match.score
+
+
+def _same_level(mine: Level, other: Level) -> bool | None:
+    if mine.level == other.level:
+        return True
+    return False if frozenset((mine.level, other.level)) in CONFLICTS else None
+
+
+def _beside(reading: Reading, name: Name) -> tuple[str, str]:
+    """Stems of the words right before and right behind a name, "" where its clause ends."""
+    words = reading.words
+    first = bisect_left(words, name.start, key=_start)
+    last = bisect_left(words, name.end, key=_start)
+    clause = words[first].clause
+    before = words[first - 1].stem if first and words[first - 1].clause == clause else ""
+    behind = words[last].stem if last < len(words) and words[last].clause == clause else ""
+    return before, behind
+
+
+def _start(word: Word) -> int:
+    return word.start

@@ -1,0 +1,76 @@
+"""The facts of one text, read once and kept for the next claims about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ragassay.models.offline.facts.clauses import Reading, near, read
+from ragassay.models.offline.facts.dates import Date, dates
+from ragassay.models.offline.facts.names import Name, capitalised, names, opening_words
+from ragassay.models.offline.facts.polarity import Side, is_exception, sides, turns
+from ragassay.models.offline.facts.quantifiers import Level, levels
+from ragassay.models.offline.facts.quantities import Quantity, quantities
+
+
+@dataclass(frozen=True, slots=True)
+class TextFacts:
+    """The facts of a text. vocabulary: its words in lower case; capitals: those that are names
+    beyond doubt; openers: those that open a sentence, where any word has a capital.
+    """
+
+    reading: Reading
+    dates: tuple[Date, ...]
+    quantities: tuple[Quantity, ...]
+    names: tuple[Name, ...]
+    sides: tuple[Side, ...]
+    levels: tuple[Level, ...]
+    vocabulary: frozenset[str]
+    capitals: frozenset[str]
+    openers: frozenset[str]
+    _near: dict[tuple[int, int], dict[str, float]] = field(default_factory=dict, repr=False)
+
+    def near(self, start: int, end: int) -> dict[str, float]:
+        """`clauses.near`, made once for each place."""
+        found = self._near.get((start, end))
+        if found is None:
+            found = self._near[start, end] = near(self.reading, start, end)
+        return found
+
+    def names_with(self, known: frozenset[str]) -> tuple[Name, ...]:
+        """The names, where other texts show that these words are names."""
+        if self.openers.isdisjoint(known - self.capitals):
+            return self.names
+        return tuple(names(self.reading, known))
+
+    def sentence(self, place: int) -> tuple[int, int]:
+        """Start and end of the sentence that holds the place."""
+        return self.reading.sentences[self.reading.sentence_at(place)]
+
+    def negations(self, side: Side) -> tuple[int, int]:
+        """How many words turn what is said by a word: those of its clause and what makes an
+        exception in its sentence, and all those of its sentence.
+        """
+        in_clause = in_sentence = 0
+        for word in self.reading.words:
+            if word.sentence == side.word.sentence and turns(word):
+                in_sentence += 1
+                in_clause += word.clause == side.word.clause or is_exception(word)
+        return in_clause, in_sentence
+
+
+def read_facts(text: str) -> TextFacts:
+    """The facts of a text. Time grows with its length."""
+    reading = read(text)
+    found_dates = tuple(dates(text))
+    taken = [(date.start, date.end) for date in found_dates]
+    return TextFacts(
+        reading,
+        found_dates,
+        tuple(quantities(text, taken)),
+        tuple(names(reading)),
+        tuple(sides(reading)),
+        tuple(levels(reading)),
+        frozenset(word.lower.removesuffix("'s") for word in reading.words),
+        frozenset(capitalised(reading)),
+        frozenset(opening_words(reading)),
+    )

@@ -1,0 +1,236 @@
+"""Claims are set beside passages fact by fact: what is denied, what stands nowhere, and what is
+only said in other words.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragassay.core import MatchCall
+from ragassay.models.offline import engine, model
+from ragassay.models.offline.facts.checker import MOST_READ, FactChecker
+from ragassay.models.offline.facts.finding import ABSENT, CONFLICT, Finding
+from ragassay.models.offline.reading import read
+
+WEIGHTS = Path(model.__file__).parent / "weights"
+
+
+@pytest.fixture(scope="module")
+def checker() -> FactChecker:
+    with np.load(WEIGHTS / engine.RARITY) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    return FactChecker(engine.rarity(arrays))
+
+
+def findings(
+    checker: FactChecker, claim: str, *passages: str, question: str | None = None
+) -> list[Finding]:
+    call = MatchCall("support", claim, passages, question)
+    return checker.findings(call, read(passages))
+
+
+CONFLICTS = {
+    "number": ("It is 27 kilometres long.", "The bridge is 2.7 kilometres long.", "2.7 kilometres"),
+    "unit": ("Batteries last 10 hours.", "The batteries last 10 days.", "10 days"),
+    "number of another": (
+        "The premium plan costs 10 dollars a month.",
+        "The premium plan costs $20 a month, the basic plan $10 a month.",
+        "$20",
+    ),
+    "date": ("The bridge was opened in 1973.", "The bridge was opened in 1937.", "1937"),
+    "weekday": ("The museum is closed on Tuesday.", "The museum is closed on Monday.", "Monday"),
+    "bound": (
+        "A stay takes at least 30 days.",
+        "A stay takes at most 30 days.",
+        "30 days",
+    ),
+    "name": (
+        "Tom Brandt runs the Berlin office.",
+        "Anna Weiss runs the Berlin office. Tom Brandt runs the Paris office.",
+        "Paris",
+    ),
+    "role": ("France beat Croatia.", "Croatia beat France.", "Croatia beat France"),
+    "negation": (
+        "Parking is free on weekdays.",
+        "Parking is not free on weekdays. On Sundays it is free.",
+        "free",
+    ),
+    "opposite": (
+        "Smoking is allowed in the lobby.",
+        "Smoking is prohibited in the lobby.",
+        "prohibited",
+    ),
+    "direction": ("Sales fell in 2020.", "Sales rose in 2020.", "rose"),
+    "quantifier": (
+        "All employees wear a badge.",
+        "Some employees wear a badge.",
+        "Some",
+    ),
+    "two numbers exchanged": (
+        "The blue line runs every 12 minutes and the green line every 8.",
+        "The blue line runs every 8 minutes, the green line runs every 12 minutes by day.",
+        "The blue line runs every 8 minutes",
+    ),
+    "two names exchanged": (
+        "Kovac sailed from Bergen and Duarte from Hull.",
+        "Duarte sailed from Bergen, with two ships. Kovac had left Hull.",
+        "Kovac had left Hull",
+    ),
+    "a name in the place of another": (
+        "The second officer, Robert Ashe, wrote the account of the journey.",
+        "The second officer, Pavel Orlov, wrote an account of the journey. Robert Ashe was ill.",
+        "Pavel Orlov",
+    ),
+    "two denials in one sentence": (
+        "Vaultline is able to reset a lost passphrase.",
+        "Vaultline cannot read your files and cannot reset a lost passphrase.",
+        "reset",
+    ),
+    "forbidden here and allowed there": (
+        "Ball games are allowed in the large pool.",
+        "Ball games are forbidden in the large pool but allowed in the small one.",
+        "forbidden",
+    ),
+    "modal": ("Guests must book a table.", "Guests may book a table.", "may"),
+}
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage", "found"),
+    CONFLICTS.values(),
+    ids=CONFLICTS,
+)
+def test_a_fact_that_the_passages_deny_is_found_with_its_place(
+    checker: FactChecker, claim: str, passage: str, found: str
+) -> None:
+    first = findings(checker, claim, passage)[0]
+    assert first.status == CONFLICT
+    assert first.found == found
+    assert first.said == claim[first.start : first.end]
+    assert first.place is not None
+    number, start, end = first.place
+    assert number == 0
+    assert found in passage[start:end]
+
+
+AGREEING = {
+    "the same number in words": ("It lasts ten hours.", "It lasts 10 hours on a full charge."),
+    "another unit": ("It takes half an hour.", "It takes 30 minutes."),
+    "a magnitude": ("It cost 44 billion dollars.", "It cost $44bn."),
+    "a rounded number": ("About 1,200 people came.", "1,187 people came."),
+    "a sum": (
+        "Both cost 95 dollars together.",
+        "The room costs 80 dollars and breakfast 15 dollars.",
+    ),
+    "a year of a date": ("It was opened in 1937.", "It was opened on 3 May 1937."),
+    "a day's other name": ("The pool closes at 9 pm.", "The pool is open from 7 am to 9 pm."),
+    "a part of a name": ("Weiss runs it.", "Anna Weiss runs the office."),
+    "a name's short form": ("The UN agreed.", "The United Nations agreed."),
+    "two negations": (
+        "Parking is not forbidden.",
+        "Parking is allowed here.",
+    ),
+    "a side of the other thing": (
+        "Prices rose.",
+        "Prices rose in spring, and sales fell.",
+    ),
+    "the passive": ("France was beaten by Croatia.", "Croatia beat France."),
+    "two numbers in another order": (
+        "The green line runs every 12 minutes and the blue line every 8.",
+        "The blue line runs every 8 minutes, the green line runs every 12 minutes by day.",
+    ),
+    "an exception": (
+        "Bees do not fly unless it is warmer than 10 °C.",
+        "Bees fly at temperatures above 10 °C.",
+    ),
+    "only here, not there": (
+        "Laptops are lent for use in the building, not for use at home.",
+        "Laptops are lent for use in the building only.",
+    ),
+    "a denial by what a word means": (
+        "Earrings and underwear are excluded from returns.",
+        "Earrings and underwear cannot be returned.",
+    ),
+    "both sides at once": (
+        "It is granted with fault or without fault.",
+        "It is granted on grounds of fault.",
+    ),
+    "what is somebody": (
+        "CCL19 is a ligand for CCR7.",
+        "It resembles the second CCR7 ligand, CCL19, in its function.",
+    ),
+    "another spelling of a name": (
+        "The arena stands in Southeast London beside the river.",
+        "The arena stands in South East London beside the river.",
+    ),
+    "a number told of another subject": (
+        "The winner took home 43,000 euros.",
+        "She received 43,000 euros, Duarte 25,000.",
+    ),
+    "a yes or no before it": (
+        "No. Martin has published five volumes.",
+        "A Dance with Dragons took Martin five years to write.",
+    ),
+    "a number that counts nothing": ("One of them is red.", "The red one is the largest."),
+}
+
+
+@pytest.mark.parametrize(("claim", "passage"), AGREEING.values(), ids=AGREEING)
+def test_what_is_said_in_other_words_is_no_finding(
+    checker: FactChecker, claim: str, passage: str
+) -> None:
+    assert findings(checker, claim, passage) == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("It costs 35 dollars.", "35 dollars"),
+        ("It was built in 1911.", "1911"),
+        ("Kaspar Holt built it.", "Kaspar Holt"),
+    ],
+)
+def test_what_stands_nowhere_is_absent(checker: FactChecker, claim: str, said: str) -> None:
+    (finding,) = findings(checker, claim, "The bridge is old and made of stone.")
+    assert (finding.status, finding.said, finding.found, finding.place) == (ABSENT, said, "", None)
+
+
+def test_a_number_of_the_question_is_not_looked_for(checker: FactChecker) -> None:
+    claim, passage = "For 35 dollars you get a room.", "Rooms are on the first floor."
+    assert findings(checker, claim, passage)
+    assert not findings(checker, claim, passage, question="What do I get for 35 dollars?")
+
+
+def test_conflicts_come_before_what_is_absent(checker: FactChecker) -> None:
+    claim = "Kaspar Holt opened the bridge in 1973."
+    statuses = [f.status for f in findings(checker, claim, "The bridge was opened in 1937.")]
+    assert statuses == [CONFLICT, ABSENT]
+
+
+def test_of_long_passages_the_nearest_sentences_are_read_and_nothing_is_called_absent(
+    checker: FactChecker,
+) -> None:
+    filler = "The weather was fine and nobody spoke of it. " * (MOST_READ // 40)
+    passage = f"{filler}The bridge was opened in 1937. {filler}"
+    (finding,) = findings(checker, "Kaspar Holt opened the bridge in 1973.", "None.", passage)
+    assert (finding.rule, finding.found) == ("date", "1937")
+    assert finding.place is not None
+    number, start, end = finding.place
+    assert number == 1
+    assert passage[start:end].strip() == "The bridge was opened in 1937."
+
+
+@given(st.text(max_size=120), st.lists(st.text(max_size=120), max_size=3))
+def test_any_texts_give_findings_whose_places_are_right(claim: str, passages: list[str]) -> None:
+    with np.load(WEIGHTS / engine.RARITY) as stored:
+        rarity = engine.rarity({name: stored[name] for name in stored.files})
+    for finding in findings(FactChecker(rarity), claim, *passages):
+        assert finding.said == claim[finding.start : finding.end]
+        if finding.place is not None:
+            number, start, end = finding.place
+            assert finding.found in passages[number][start:end]
