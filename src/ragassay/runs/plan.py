@@ -551,7 +551,9 @@ def _offline_judge(registry: RubricRegistry, offline: OfflineModel) -> Judge:
         "answer",
     )
     agreement: dict[str, str] = {task: offline.agreement(task) for task in tasks}
-    return OfflineJudge(offline.version, agreement, registry, offline.cuts)
+    return OfflineJudge(
+        offline.version, agreement, registry, offline.cuts, is_foreign=offline.is_foreign
+    )
 
 
 def manifest_of(

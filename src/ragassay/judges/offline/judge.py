@@ -6,7 +6,7 @@ known here. The probability is calibrated by the model; this judge names the cut
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ragassay.core import JudgeFlow, Request, SetupError, digest
@@ -23,7 +23,12 @@ TASKS: Mapping[str, str] = {**flow.TASKS, "correctness": "rule", "correctness_3"
 _RUBRIC_CUTS: Mapping[str, float] = {"entailment": 0.5}
 # Raised when the rules of `judges.matching` change: judgments made under the old ones are then not
 # reused.
-_RULES = 5
+_RULES = 6
+
+_NOT_ENGLISH = (
+    "language: a text of it is not English, which is all that the offline judge reads; name a"
+    " language model with --judge openai:MODEL, or a model in a folder with --judge local:FOLDER"
+)
 
 
 def answers_offline(rubric_id: str) -> bool:
@@ -40,13 +45,15 @@ class OfflineJudge:
     model_version: what identifies the model and its weights. measured: task ("support",
     "relevance", "answer") -> one sentence on its measured agreement with people. cuts: task -> the
     probability from which it says yes (0.5 where the model names none): which of the two mistakes
-    weighs more is the judge's choice, not part of the probability.
+    weighs more is the judge's choice, not part of the probability. is_foreign: whether one of some
+    texts is in a language that the model does not read; such Requests are abstained from.
     """
 
     model_version: str
     measured: Mapping[str, str]
     rubrics: RubricRegistry
     cuts: Mapping[str, float] = field(default_factory=dict)
+    is_foreign: Callable[[Sequence[str]], bool] | None = None
     # The rubrics as it knows them, made once.
     _known: dict[str, Rubric] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -121,6 +128,13 @@ class OfflineJudge:
         """As `flow.groups_of`."""
         return flow.groups_of(requests)
 
+    def _unread(self, request: Request) -> str:
+        """Why a Request is not answered; "" where it can be read."""
+        if self.is_foreign is None:
+            return ""
+        texts = ["\n".join(request.texts(name)) for name in request.inputs]
+        return _NOT_ENGLISH if self.is_foreign(texts) else ""
+
     def answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
         """The flow of `flow.answer`."""
         rubric = self._rubric(requests[0].rubric)
@@ -130,5 +144,6 @@ class OfflineJudge:
             self.fingerprint(rubric.id),
             self._cut(rubric.id),
             rule=word_overlap.settle if by_rule else None,
+            unread=self._unread,
         )
         return flow.answer(requests, asking)

@@ -9,6 +9,7 @@ pass holds two texts, so the same call has the same reply whatever runs beside i
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ragassay.models.offline.engine import Engine
 
 # Raised by hand whenever the code that makes figures out of texts changes what it gives.
-FEATURES_VERSION = 4
+FEATURES_VERSION = 5
 _WEIGHTS = Path(__file__).parent / "weights"
 
 _TASKS = ("support", "relevance", "answer", "similarity")
@@ -80,6 +81,21 @@ class OfflineModel(ThreadedModel["Engine"]):
             f" mean over {measured['sets']} test sets with {measured['labels']:,}"
             f" {measured['kind']} labels (word overlap alone {measured['unigrams']:.2f})"
         )
+
+    def is_foreign(self, texts: Sequence[str]) -> bool:
+        """Whether one of these texts is in another language than English, which is all that this
+        model reads.
+
+        Raises EnvironmentFailure E0505 when its vocabulary is missing.
+        """
+        from ragassay.models.offline.language import LanguageCheck
+
+        try:
+            return LanguageCheck.of_file(self._folder / "vocab.txt").any_foreign(texts)
+        except OSError as error:
+            from ragassay.models.offline.engine import damaged
+
+            raise damaged(self._folder, f"vocab.txt: {type(error).__name__}") from error
 
     @property
     def cuts(self) -> dict[str, float]:
