@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ragassay.core import (
     Ask,
     Evidence,
+    FactFinding,
     JudgeFlow,
     Judgment,
     MatchCall,
@@ -23,10 +24,16 @@ from ragassay.core import (
 )
 from ragassay.judges.input_rules import settle_without_call
 from ragassay.judges.matching import many_calls
-from ragassay.judges.matching.open_request import OpenRequest, verified_evidence, without_citations
+from ragassay.judges.matching.open_request import (
+    OpenRequest,
+    spent,
+    verified_evidence,
+    without_citations,
+)
 from ragassay.judges.rubric import Rubric
 from ragassay.judges.scale import Rating
 from ragassay.judges.text_rules.abstention import declines
+from ragassay.judges.text_rules.question_parts import question_parts
 
 # Rubric -> the task of the model that answers it.
 TASKS: Mapping[str, str] = {
@@ -74,7 +81,7 @@ class Asking:
     cut: the probability from which the model says yes. model: the URI of the model that is asked,
     "" = the offline model. rule: what settles a Request without asking; None = the model is asked.
     quotes: whether the model always quotes what it rests on, so that no quote means that nothing
-    was found.
+    was found. unread: why a Request cannot be read, "" where it can.
     """
 
     rubric: Rubric
@@ -83,6 +90,7 @@ class Asking:
     model: str = ""
     rule: Callable[[OpenRequest], Judgment] | None = None
     quotes: bool = True
+    unread: Callable[[Request], str] | None = None
 
 
 def groups_of(requests: Sequence[Request]) -> list[tuple[Request, ...]]:
@@ -107,6 +115,11 @@ def answer(requests: Sequence[Request], asking: Asking) -> JudgeFlow:
             judgment = _abstains(request, asking.rubric, asking.fingerprint)
         if judgment is not None:
             settled.append(judgment)
+            continue
+        why = "" if asking.unread is None else asking.unread(request)
+        if why:
+            open_request = OpenRequest(request, asking.rubric, asking.fingerprint, asking.cut)
+            settled.append(open_request.lost(Status.ABSTAINED, why))
             continue
         calls = () if asking.rule is not None else _calls(request, asking.model)
         open_request = OpenRequest(request, asking.rubric, asking.fingerprint, asking.cut, calls)
@@ -145,7 +158,10 @@ def _calls(request: Request, model: str) -> tuple[MatchCall, ...]:
             claim = without_citations(request.text("claim"))
             return (MatchCall("support", claim, passages, question or None, model),)
         case _:
-            return (MatchCall("answer", question, (request.text("response"),), model=model),)
+            parts = question_parts(question)
+            asked = (question, *parts) if len(parts) > 1 else (question,)
+            response = (request.text("response"),)
+            return tuple(MatchCall("answer", each, response, model=model) for each in asked)
 
 
 def _abstains(request: Request, rubric: Rubric, fingerprint: str) -> Judgment | None:
@@ -178,14 +194,22 @@ def _settle(open_request: OpenRequest, replies: Sequence[Reply], asking: Asking)
 
 
 def _judgment(open_request: OpenRequest, replies: Sequence[Reply], quotes: bool) -> Judgment:
-    """The Judgment that follows from the one reply that these rubrics take."""
+    """The Judgment that follows from the reply that these rubrics take; those to the parts of a
+    question count beside the one to all of it.
+    """
     usable = open_request.replies(replies)
     if isinstance(usable, Judgment):
         return usable
-    (reply,) = usable
-    (call,) = open_request.calls
+    reply, call = usable[0], open_request.calls[0]
     name = open_request.rubric.id
     rating = _rating(name, reply, open_request.cut)
+    rationale = _rationale(name, call, reply, open_request.cut)
+    unanswered = _unanswered(open_request, usable)
+    if unanswered:
+        parts = len(usable) - 1
+        rating = min(int(rating), _most(parts - len(unanswered), parts))
+        named = ", ".join(f'"{shorten(part, 100)}"' for part in unanswered)
+        rationale = f"Of the {parts} parts of the question, {named} is not answered. {rationale}"
     flags: tuple[str, ...] = ()
     if quotes and name == "groundedness" and rating == 0 and not reply.evidence:
         flags = ("nothing_found",)
@@ -194,12 +218,33 @@ def _judgment(open_request: OpenRequest, replies: Sequence[Reply], quotes: bool)
         evidence = verified_evidence(reply, call)
     return open_request.rated(
         rating,
-        _rationale(name, call, reply, open_request.cut),
+        rationale,
         probability=reply.probability,
         evidence=evidence,
         flags=flags,
-        spend=reply.spend,
+        spend=spent(replies),
     )
+
+
+def _most(answered: int, parts: int) -> int:
+    """The highest rating of an answer that leaves parts of its question open: it passes when it
+    answers more than half of them.
+    """
+    if 2 * answered > parts:
+        return 2
+    return 1 if answered else 0
+
+
+def _unanswered(open_request: OpenRequest, replies: Sequence[MatchReply]) -> list[str]:
+    """The parts of a question that the response leaves open. A part stands without what the others
+    say, so that it takes less to count as answered than a whole question.
+    """
+    calls = open_request.calls[1:]
+    return [
+        call.text
+        for call, reply in zip(calls, replies[1:], strict=True)
+        if reply.probability < open_request.cut / 2
+    ]
 
 
 def _rating(rubric: str, reply: MatchReply, cut: float) -> Rating:
@@ -222,20 +267,22 @@ def _contradicted(reply: MatchReply) -> bool:
 
 
 def _rationale(rubric: str, call: MatchCall, reply: MatchReply, cut: float) -> str:
-    """The probability in words, and the figures that explain it best. Only keys that are there are
-    worded.
+    """What decides first, the probability in words, and the figures that explain it best. Only keys
+    that are there are worded.
     """
     what, text, where = _VERDICTS.get(rubric) or _VERDICTS[call.task]
-    features = reply.features
-    sentences = [f"Probability {what}: {reply.probability:.2f} (passes from {cut:.2f})."]
+    features = dict(reply.features)
+    sentences = [_worded(finding, where) for finding in reply.findings[:_NAMED]]
+    sentences.append(f"Probability {what}: {reply.probability:.2f} (passes from {cut:.2f}).")
+    if reply.findings:
+        # What the findings say need not be said in figures.
+        for name in ("contradicted", "numbers_missing", "names_missing", "negation_mismatch"):
+            features.pop(name, None)
     if call.task == "support" and reply.probability < cut and "contradicted" in features:
         how = "contradicted by" if _contradicted(reply) else "not mentioned in"
         sentences.append(f"Rather {how} {where}.")
-    quotes = [f'"{shorten(call.text[start:end], 60)}"' for start, end in reply.unsupported]
-    doubtful = list(dict.fromkeys(quotes))
-    if doubtful:
-        more = f" and {len(doubtful) - _NAMED} more" if len(doubtful) > _NAMED else ""
-        sentences.append(f"Words without support: {', '.join(doubtful[:_NAMED])}{more}.")
+    if not reply.findings:
+        sentences += _doubts(call, reply)
     coverage = features.get("coverage")
     if coverage is not None:
         share = max(0.0, min(1.0, coverage))
@@ -251,3 +298,24 @@ def _rationale(rubric: str, call: MatchCall, reply: MatchReply, cut: float) -> s
     if windows > 1:
         sentences.append(f"Read in {windows} parts, of which the best counts.")
     return " ".join(sentences)
+
+
+def _doubts(call: MatchCall, reply: MatchReply) -> list[str]:
+    """The words that the model finds no support for, in a sentence; none where there are none."""
+    quotes = [f'"{shorten(call.text[start:end], 60)}"' for start, end in reply.unsupported]
+    doubtful = list(dict.fromkeys(quotes))
+    if not doubtful:
+        return []
+    more = f" and {len(doubtful) - _NAMED} more" if len(doubtful) > _NAMED else ""
+    return [f"Words without support: {', '.join(doubtful[:_NAMED])}{more}."]
+
+
+def _worded(finding: FactFinding, where: str) -> str:
+    """What a reader of facts found, in a sentence."""
+    said, found = shorten(finding.said, 60), shorten(finding.found, 60)
+    if not found:
+        return f'"{said}" stands nowhere in {where}.'
+    say = "says" if where == "the text" else "say"
+    if said.lower() == found.lower():
+        return f'Of the claim and {where}, one negates "{said}" and the other does not.'
+    return f'The claim says "{said}"; {where} {say} "{found}".'
