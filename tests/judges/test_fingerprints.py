@@ -35,7 +35,7 @@ EXPECTED = {
         "answer_relevance@2",
         "6f40687657ac9f8cd299d982a507b339",
         "b7f95d1573f5e1d767fe056ddce04939",
-        "8178df33b0328ab450041fc7b617cf5f",
+        "d2146e26550f6cc6d63f1c484757244f",
     ),
     "answer_relevance_5": (
         "answer_relevance_5@2",
@@ -47,13 +47,13 @@ EXPECTED = {
         "chunk_relevance@2",
         "516bcdb416a9b98f241c5d8d34ffd301",
         "e9cd812773cb75d79c6a261febd347ac",
-        "dd57c1d785090bdaebcfa68de53ba95a",
+        "f5e44ec9e6168ed6ce43b7aa0504e6be",
     ),
     "claim_sources": (
         "claim_sources@2",
         "be4e40192bf5e94164413e52c1653199",
         "aae5c8aa5d27135c9ab45ff53e497e66",
-        "56aeb79c646149a6c4671c3f3f3b246a",
+        "c304e6737e04ec3401d3fb44f5994a78",
     ),
     "claims": (
         "claims@2",
@@ -71,7 +71,7 @@ EXPECTED = {
         "context_relevance@2",
         "925b0690878e2773312ea9c7a66361a9",
         "9f5a01afe0725d80ac5868e274d2da7c",
-        "8ec89da89f5482b01795c041e1d9c82a",
+        "e53e86528092d8fdf282e02066228f99",
     ),
     "context_relevance_dual_1": (
         "context_relevance_dual_1@2",
@@ -89,7 +89,7 @@ EXPECTED = {
         "context_sufficiency@2",
         "29434973ab9cc10af59fe1e45679b204",
         "964406c0f9285798b49c32e6ab53ebdd",
-        "c80a5931747a459d2b82b98f4146ac65",
+        "e0bfd880da03b0ab9d8353bf7a17bffa",
     ),
     "context_sufficiency_open": (
         "context_sufficiency_open@2",
@@ -101,19 +101,19 @@ EXPECTED = {
         "correctness@2",
         "3a5b9f803e9d01430dcfb9c6b97caf15",
         "824a448b60e2ac5a8c395e68afbeca1c",
-        "75f0e8e41a75d20e2f6242036d501731",
+        "050cc7cff86068af0acb6bb75eb37df3",
     ),
     "correctness_3": (
         "correctness_3@2",
         "f707d574295dd1bc8a7fc27fc50d112b",
         "d3e5c7428513d80adb54b6b7795478ea",
-        "64415d0f497ad2103458eaf6378b4570",
+        "fcb4c46f42d02609a47fe7b13d5644f6",
     ),
     "entailment": (
         "entailment@2",
         "ed6fd66103ce7fcbd14052b7091e5972",
         "96abb61f4dd29e1b43b88fcaf568711f",
-        "7b561d50e11f540ac52661f5d9fb580a",
+        "732e88e57fe1518cb5cc7c5088bd9458",
     ),
     "entities": (
         "entities@2",
@@ -125,7 +125,7 @@ EXPECTED = {
         "groundedness@3",
         "fc9d7e2cf2befa861851faf97b9e5b66",
         "f3420a0da74e83e901aa3a47c900b07f",
-        "5c0112e786c2061666a40ec847a36ddf",
+        "1a27c1b5878111d41172c9889e73258e",
     ),
     "guidelines": (
         "guidelines@2",
@@ -161,7 +161,7 @@ EXPECTED = {
         "sentence_relevance@2",
         "7ff162d3e2e464e3952a23ecec51dbb2",
         "5ecef0de5ddc127f199ce70edf334930",
-        "5afab107201062b3274ac8d7e4eab065",
+        "95448c6bfe0bcc5a79f95477eb5307dd",
     ),
 }
 # Rubric -> its version for the offline judge, and the digest of what that judge reads of it.

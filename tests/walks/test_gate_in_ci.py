@@ -23,7 +23,7 @@ def test_a_gate_that_is_met_leaves_with_0_and_one_that_is_missed_with_1(shell: S
     )
     assert met.block("Gates") == [
         "Gates",
-        "  ✓ pass  groundedness>=0.5: met, it is 0.667 over 2 of 2 rows",
+        "  ✓ pass  groundedness>=0.5: met, it is 0.500 over 2 of 2 rows",
         "  All conditions are met.",
     ]
     assert met.messages[-1] == "wrote junit.xml"
@@ -36,7 +36,7 @@ def test_a_gate_that_is_met_leaves_with_0_and_one_that_is_missed_with_1(shell: S
     failure = books.find("failure")
     assert failure is not None
     assert failure.get("message") == (
-        "groundedness is 0.333, passes at ≥ 90 % of claims;"
+        "groundedness is 0.000, passes at ≥ 90 % of claims;"
         " The response claims what the chunks do not support"
     )
     assert "“You can keep a book for six weeks.”" in str(failure.text)
@@ -46,12 +46,12 @@ def test_a_gate_that_is_met_leaves_with_0_and_one_that_is_missed_with_1(shell: S
     )
     assert missed.block("Gates") == [
         "Gates",
-        "  ✗ fail  groundedness>=0.9: not met, it is 0.667 over 2 of 2 rows",
+        "  ✗ fail  groundedness>=0.9: not met, it is 0.500 over 2 of 2 rows",
     ]
     assert missed.messages[2:] == [
         "error[E0602]: A gate's threshold was not met.",
         "  where: run RUN",
-        "  why: groundedness>=0.9: not met, it is 0.667 over 2 of 2 rows",
+        "  why: groundedness>=0.9: not met, it is 0.500 over 2 of 2 rows",
         "  fix: see the worst rows: ragassay show RUN",
         "  more: ragassay explain E0602",
     ]

@@ -44,7 +44,7 @@ def test_runs_are_listed_shown_again_and_explained_row_by_row(shell: Shell) -> N
     )
     assert re.split(r"\s{2,}", row.block("Scores")[-1].strip()) == [
         "groundedness",
-        "0.333",
+        "0.000",
         "fail (≥ 90 % of claims)",
         "1/1",
         "0 of 1 judged claims are supported",
