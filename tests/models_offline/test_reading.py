@@ -92,5 +92,5 @@ def test_shelves_stay_within_their_room() -> None:
     passage_indexes = PassageIndexes(characters=1000)
     for i in range(50):
         passage_indexes.read((f"{i} " * 100,))
-    assert sum(s.size for s in passage_indexes._stored.values()) <= 1000
+    assert sum(s.size for s, _ in passage_indexes._stored._results.values()) <= 1000
     assert passage_indexes.read(("x" * 5000,)) is passage_indexes.read(("x" * 5000,))

@@ -1,4 +1,4 @@
-"""A cache that threads share: of several that ask for one key at once, one computes the result."""
+"""Caches that threads share: one by size, and one of which a single thread computes a result."""
 
 from __future__ import annotations
 
@@ -10,6 +10,41 @@ from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 Result = TypeVar("Result")
+
+MOST_RESULTS = 1024
+"""Of a SizedCache, however small they are."""
+
+
+class SizedCache(Generic[Key, Result]):
+    """The results that were used last, of at most `room` in size together; the newest always stays.
+    Safe across threads.
+    """
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._results: OrderedDict[Key, tuple[Result, int]] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: Key) -> Result | None:
+        """The result for this key; None where it is not stored."""
+        with self._lock:
+            stored = self._results.get(key)
+            if stored is None:
+                return None
+            self._results.move_to_end(key)
+            return stored[0]
+
+    def put(self, key: Key, result: Result, size: int) -> None:
+        """Store a result, unless there is one for its key already; the oldest ones make room."""
+        with self._lock:
+            if key not in self._results:
+                self._results[key] = result, size
+                self._size += size
+            while len(self._results) > 1 and (
+                self._size > self._room or len(self._results) > MOST_RESULTS
+            ):
+                self._size -= self._results.popitem(last=False)[1][1]
 
 
 class SharedCache(Generic[Key, Result]):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import threading
 import zlib
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.core import boundaries
+from ragassay.models.offline.cache import SizedCache
 
 Words = NDArray[np.uint32]
 
@@ -298,28 +298,19 @@ class PassageIndexes:
     def __init__(
         self, characters: int = 8_000_000, reader: Callable[[Sequence[str]], PassageIndex] = read
     ) -> None:
-        self._room, self._reader = characters, reader
-        self._stored: OrderedDict[tuple[str, ...], PassageIndex] = OrderedDict()
-        self._size = 0
-        self._lock = threading.Lock()
+        self._reader = reader
+        self._stored = SizedCache[tuple[str, ...], PassageIndex](characters)
         self._long = threading.Lock()
 
     def read(self, passages: tuple[str, ...]) -> PassageIndex:
         """The index of these passages, stored or read now."""
-        passage_index = self._lookup(passages)
+        passage_index = self._stored.get(passages)
         if passage_index is None and sum(map(len, passages)) > _LONG:
             # One at a time: the claims of a row with a 10 MB context must not each read it, side by
             # side.
             with self._long:
-                passage_index = self._lookup(passages) or self._read_and_store(passages)
+                passage_index = self._stored.get(passages) or self._read_and_store(passages)
         return passage_index or self._read_and_store(passages)
-
-    def _lookup(self, passages: tuple[str, ...]) -> PassageIndex | None:
-        with self._lock:
-            passage_index = self._stored.get(passages)
-            if passage_index is not None:
-                self._stored.move_to_end(passages)
-            return passage_index
 
     def _read_and_store(self, passages: tuple[str, ...]) -> PassageIndex:
         if 1 < len(passages) <= 64 and sum(map(len, passages)) <= _LONG:
@@ -327,10 +318,5 @@ class PassageIndexes:
             passage_index = join([self.read((passage,)) for passage in passages])
         else:
             passage_index = self._reader(passages)
-        with self._lock:
-            if passages not in self._stored:
-                self._stored[passages] = passage_index
-                self._size += passage_index.size
-            while len(self._stored) > 1 and (self._size > self._room or len(self._stored) > 1024):
-                self._size -= self._stored.popitem(last=False)[1].size
+        self._stored.put(passages, passage_index, passage_index.size)
         return passage_index

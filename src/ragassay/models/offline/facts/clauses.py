@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Literal, NamedTuple
 
 from ragassay.models.offline.reading import STOP_WORDS, stem, units
 
@@ -51,21 +53,24 @@ class Reading:
         """Number of the clause that holds the place, or of the one before it."""
         return _at(self.clauses, place)
 
+    def words_in(self, start: int, end: int) -> Sequence[Word]:
+        """The words that begin in [start, end)."""
+        first = bisect_left(self.words, start, key=start_of)
+        return self.words[first : bisect_left(self.words, end, key=start_of)]
+
     def of_sentence(self, number: int) -> str:
         """The sentence."""
         start, end = self.sentences[number]
         return self.text[start:end]
 
 
+def start_of(word: Word) -> int:
+    """Where a word begins; the words of a text are sorted by it."""
+    return word.start
+
+
 def _at(spans: Sequence[tuple[int, int]], place: int) -> int:
-    low, high = 0, len(spans) - 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        if spans[middle][0] <= place:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return max(0, bisect_right(spans, place, key=itemgetter(0)) - 1)
 
 
 def read(text: str) -> Reading:
@@ -108,6 +113,15 @@ def _stem(lower: str) -> str:
     return stem(lower)
 
 
+def content_words(reading: Reading, of: Literal["clause", "sentence"]) -> dict[int, list[Word]]:
+    """Clause or sentence -> its content words; none without any."""
+    found: dict[int, list[Word]] = {}
+    for word in reading.words:
+        if word.content:
+            found.setdefault(word.clause if of == "clause" else word.sentence, []).append(word)
+    return found
+
+
 # Weight of a word for what stands at a place: in its clause, in one before it (of which the further
 # ones of a list say no more than what is new), in one behind it, and in the sentence before it, of
 # which a pronoun may speak.
@@ -118,7 +132,8 @@ def near(reading: Reading, start: int, end: int) -> dict[str, float]:
     """Stems of the content words near [start, end), each with its highest weight."""
     clause, sentence = reading.clause_at(start), reading.sentence_at(start)
     weights: dict[str, float] = {}
-    for word in _around(reading, sentence):
+    first = reading.sentences[max(0, sentence - 1)][0]
+    for word in reading.words_in(first, reading.sentences[sentence][1]):
         if not word.content or start <= word.start < end:
             continue
         if word.sentence != sentence:
@@ -130,19 +145,3 @@ def near(reading: Reading, start: int, end: int) -> dict[str, float]:
         if weight > weights.get(word.stem, 0.0):
             weights[word.stem] = weight
     return weights
-
-
-def _around(reading: Reading, sentence: int) -> Iterator[Word]:
-    """The words of a sentence and of the one before it."""
-    start = reading.sentences[max(0, sentence - 1)][0]
-    low, high = 0, len(reading.words)
-    while low < high:
-        middle = (low + high) // 2
-        if reading.words[middle].start < start:
-            low = middle + 1
-        else:
-            high = middle
-    for word in reading.words[low:]:
-        if word.sentence > sentence:
-            return
-        yield word

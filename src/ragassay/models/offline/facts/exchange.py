@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from ragassay.models.offline.facts.clauses import Reading, Word
+from ragassay.models.offline.facts.clauses import Reading, Word, content_words
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.number_words import SMALL
 from ragassay.models.offline.facts.text_facts import TextFacts
@@ -42,7 +42,7 @@ def exchanged(
     in one clause with what the other one says. capitals: the words that are names; weight: how rare
     a stem is.
     """
-    by_clause = _content_words(claim.reading)
+    by_clause = content_words(claim.reading, "clause")
     if len(by_clause) < 2:
         return []
     where = _places(passages, {word.stem for word in claim.reading.words if word.content})
@@ -59,15 +59,6 @@ def exchanged(
             said, says = claim.reading.text[start:end], passage.reading.text[low:high]
             found.append(Finding("exchange", CONFLICT, start, end, said, says, sentence, 1.0))
     return found
-
-
-def _content_words(reading: Reading) -> dict[int, list[Word]]:
-    """Clause -> its content words."""
-    by_clause: dict[int, list[Word]] = defaultdict(list)
-    for word in reading.words:
-        if word.content:
-            by_clause[word.clause].append(word)
-    return by_clause
 
 
 def _places(passages: Sequence[TextFacts], stems: Collection[str]) -> _Where:

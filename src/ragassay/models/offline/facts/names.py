@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import product
 
-from ragassay.models.offline.facts.clauses import Reading, Word
+from ragassay.models.offline.facts.clauses import Reading, Word, start_of
 from ragassay.models.offline.facts.dates import MONTH_NAMES, WEEKDAY_NAMES
 from ragassay.models.offline.facts.word_lists import lines, word_set
 from ragassay.models.offline.reading import STOP_WORDS
@@ -78,15 +78,11 @@ def _belongs(
 
 def _begins_a_name(reading: Reading, word: Word) -> bool:
     """Whether a word that opens a sentence is followed by another with a capital: "Anna Weiss"."""
-    at = bisect_right(reading.words, word.start, key=_start)
+    at = bisect_right(reading.words, word.start, key=start_of)
     if at == len(reading.words) or word.lower in STOP_WORDS:
         return False
     following = reading.words[at]
     return reading.text[word.end : following.start] == " " and _is_name(following)
-
-
-def _start(word: Word) -> int:
-    return word.start
 
 
 def _is_name(word: Word) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, product
 from typing import TypeVar
 
-from ragassay.models.offline.facts.clauses import Reading, Word
+from ragassay.models.offline.facts.clauses import Reading, Word, start_of
 from ragassay.models.offline.facts.dates import Date
 from ragassay.models.offline.facts.exchange import exchanged
 from ragassay.models.offline.facts.finding import (
@@ -344,13 +344,9 @@ def _same_level(mine: Level, other: Level) -> bool | None:
 def _beside(reading: Reading, name: Name) -> tuple[str, str]:
     """Stems of the words right before and right behind a name, "" where its clause ends."""
     words = reading.words
-    first = bisect_left(words, name.start, key=_start)
-    last = bisect_left(words, name.end, key=_start)
+    first = bisect_left(words, name.start, key=start_of)
+    last = bisect_left(words, name.end, key=start_of)
     clause = words[first].clause
     before = words[first - 1].stem if first and words[first - 1].clause == clause else ""
     behind = words[last].stem if last < len(words) and words[last].clause == clause else ""
     return before, behind
-
-
-def _start(word: Word) -> int:
-    return word.start

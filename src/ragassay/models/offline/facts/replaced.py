@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import product
 
-from ragassay.models.offline.facts.clauses import Reading, Word
+from ragassay.models.offline.facts.clauses import Word
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.names import same_word
 from ragassay.models.offline.facts.text_facts import TextFacts
@@ -32,9 +31,8 @@ def replaced_names(
     that are names.
     """
     found: list[Finding] = []
-    theirs = [(number, _sentences(passage.reading)) for number, passage in enumerate(passages)]
-    for mine in _sentences(claim.reading).values():
-        nearest = _nearest(mine, theirs)
+    for mine in claim.content_by_sentence.values():
+        nearest = _nearest(mine, passages)
         if nearest is None:
             continue
         number, other = nearest
@@ -49,36 +47,31 @@ def replaced_names(
     return found
 
 
-def _sentences(reading: Reading) -> dict[int, list[Word]]:
-    """Sentence -> its content words, of those that are neither too short nor too long."""
-    by_sentence: dict[int, list[Word]] = defaultdict(list)
-    for word in reading.words:
-        if word.content:
-            by_sentence[word.sentence].append(word)
-    return {
-        number: words
-        for number, words in by_sentence.items()
-        if _LEAST_SHARED <= len(words) <= _MOST_WORDS
-    }
-
-
 def _nearest(
-    mine: Sequence[Word], theirs: Sequence[tuple[int, dict[int, list[Word]]]]
-) -> tuple[int, list[Word]] | None:
+    mine: Sequence[Word], passages: Sequence[TextFacts]
+) -> tuple[int, Sequence[Word]] | None:
     """The sentence of the passages that shares most words, the shortest of several, and the number
-    of its passage; None where none shares enough.
+    of its passage; None where none shares enough, or where it is too short or too long.
     """
+    if not _is_compared(mine):
+        return None
     stems = {word.stem for word in mine}
     best: tuple[int, int] = (0, 0)
-    nearest: tuple[int, list[Word]] | None = None
-    for number, sentences in theirs:
-        for words in sentences.values():
+    nearest: tuple[int, Sequence[Word]] | None = None
+    for number, passage in enumerate(passages):
+        for words in passage.content_by_sentence.values():
+            if not _is_compared(words):
+                continue
             shared = len(stems.intersection(word.stem for word in words))
             if shared < max(_LEAST_SHARED, _LEAST_SHARE * len(stems)):
                 continue
             if (shared, -len(words)) > best or nearest is None:
                 best, nearest = (shared, -len(words)), (number, words)
     return nearest
+
+
+def _is_compared(words: Sequence[Word]) -> bool:
+    return _LEAST_SHARED <= len(words) <= _MOST_WORDS
 
 
 def _replaced(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragassay.models.offline.facts.clauses import Reading, near, read
+from ragassay.models.offline.facts.clauses import Reading, Word, content_words, near, read
 from ragassay.models.offline.facts.dates import Date, dates
 from ragassay.models.offline.facts.names import Name, capitalised, names, opening_words
 from ragassay.models.offline.facts.polarity import Side, is_exception, sides, turns
@@ -16,6 +17,7 @@ from ragassay.models.offline.facts.quantities import Quantity, quantities
 class TextFacts:
     """The facts of a text. vocabulary: its words in lower case; capitals: those that are names
     beyond doubt; openers: those that open a sentence, where any word has a capital.
+    content_by_sentence: sentence -> its content words.
     """
 
     reading: Reading
@@ -27,6 +29,7 @@ class TextFacts:
     vocabulary: frozenset[str]
     capitals: frozenset[str]
     openers: frozenset[str]
+    content_by_sentence: Mapping[int, Sequence[Word]]
     _near: dict[tuple[int, int], dict[str, float]] = field(default_factory=dict, repr=False)
 
     def near(self, start: int, end: int) -> dict[str, float]:
@@ -51,8 +54,8 @@ class TextFacts:
         exception in its sentence, and all those of its sentence.
         """
         in_clause = in_sentence = 0
-        for word in self.reading.words:
-            if word.sentence == side.word.sentence and turns(word):
+        for word in self.reading.words_in(*self.reading.sentences[side.word.sentence]):
+            if turns(word):
                 in_sentence += 1
                 in_clause += word.clause == side.word.clause or is_exception(word)
         return in_clause, in_sentence
@@ -73,4 +76,5 @@ def read_facts(text: str) -> TextFacts:
         frozenset(word.lower.removesuffix("'s") for word in reading.words),
         frozenset(capitalised(reading)),
         frozenset(opening_words(reading)),
+        content_words(reading, "sentence"),
     )
