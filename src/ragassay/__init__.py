@@ -115,8 +115,22 @@ _lazy_name = lazy_names(
 
 def __getattr__(name: str) -> object:
     if name == "judge":  # a module, under the name that users write
-        return import_module("ragassay.notebook")
-    return _lazy_name(name)
+        value: object = import_module("ragassay.notebook")
+    else:
+        value = _lazy_name(name)
+    # What the functions return prints itself, and shows itself in a notebook.
+    import_module("ragassay.core.display").show_with(html=_as_html, text=_as_text)
+    return value
+
+
+def _as_html(value: object) -> str:
+    html: str = import_module("ragassay.report.notebook_page").as_html(value)
+    return html
+
+
+def _as_text(value: object) -> str:
+    text: str = import_module("ragassay.report.notebook_page").as_text(value)
+    return text
 
 
 def __dir__() -> list[str]:

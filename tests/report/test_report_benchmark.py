@@ -36,13 +36,13 @@ from ragassay.report import (
     render_benchmark,
     render_certificate,
     render_certificates,
-    render_summary,
     summarise,
     summary_json,
     write_benchmark_html,
     write_html,
 )
 from support.as_json import as_json
+from support.whole_reports import render_all
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -501,7 +501,7 @@ TRUST = (
 @pytest.mark.slow
 def test_a_run_shows_for_each_metric_what_is_known_of_its_judge(store, mixed, tmp_path, browser):
     summary = summarise(store, mixed, trust=TRUST)
-    text = re.sub(r"\s+", " ", shown(summary, 100, render_summary))
+    text = re.sub(r"\s+", " ", shown(summary, 100, render_all))
     assert (
         "groundedness: kappa 0.52 [0.47, 0.57] on 3,412 labels (begin) (2 more certificates:"
         " ragassay certificates)" in text
@@ -531,6 +531,4 @@ def test_a_run_shows_for_each_metric_what_is_known_of_its_judge(store, mixed, tm
 
 @pytest.mark.slow
 def test_a_run_without_certificates_shows_its_judges_own_sentence(store, mixed):
-    assert "Balanced accuracy 0.78 [0.75, 0.81]" in shown(
-        summarise(store, mixed), 120, render_summary
-    )
+    assert "Balanced accuracy 0.78 [0.75, 0.81]" in shown(summarise(store, mixed), 120, render_all)

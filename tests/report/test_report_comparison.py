@@ -15,6 +15,7 @@ from ragassay.core import SetupError
 from ragassay.report import compare, comparison_json, render_comparison
 from support.as_json import as_json
 from support.present import present
+from support.whole_reports import render_all_of_comparison
 
 GOOD, BAD = (("The limit is 20 requests a minute.", 3),), (("It is unlimited.", 0),)
 
@@ -81,8 +82,11 @@ def test_rows_where_one_side_has_no_value_are_counted_as_dropped(make, save, sto
     assert (c.both, answers.result.n, answers.dropped) == (4, 1, 2)
     assert as_json(comparison_json(c))["metrics"][2]["dropped"] == 2
     out = io.StringIO()
-    render_comparison(c, Console(file=out, width=120))
+    render_all_of_comparison(c, Console(file=out, width=120))
     assert "1 paired, 2 dropped" in out.getvalue()
+    out = io.StringIO()
+    render_comparison(c, Console(file=out, width=80))
+    assert "left out, with a value in only one run: answer_relevance 2 rows" in out.getvalue()
 
 
 def test_rows_in_only_one_run_are_reported(store, pair):

@@ -17,14 +17,13 @@ from ragassay.report import (
     compare,
     comparison_json,
     export,
-    render_comparison,
     render_row,
-    render_summary,
     summarise,
     write_html,
     write_junit,
 )
 from ragassay.report.wording import better_end, change_word, direction, pass_mark, unit_of
+from support.whole_reports import render_all, render_all_of_comparison
 
 P, F = Verdict.PASS, Verdict.FAIL
 LOWER = {
@@ -85,7 +84,7 @@ def test_of_two_mirrored_slices_the_worse_one_is_shown(rated, save, store):
     slice_ = next(s for s in summarise(store, run).slices if s.metric == "hallucination")
     assert slice_.value == "odd"
     assert slice_.gap == pytest.approx(0.9)
-    assert "worse" in shown(render_summary, summarise(store, run)).split("Slices")[1]
+    assert "worse" in shown(render_all, summarise(store, run)).split("Slices")[1]
 
 
 def test_a_fall_is_better_and_the_row_that_rose_is_worse(rated, save, store, tmp_path):
@@ -97,7 +96,7 @@ def test_a_fall_is_better_and_the_row_that_rose_is_worse(rated, save, store, tmp
     assert (second.better, second.change) == ("neither", "")
     assert c.headline.startswith("hallucination falls (better), self_knowledge falls beyond chance")
     assert {r.change for r in c.changed if r.metric == "hallucination"} == {"better"}
-    text = shown(render_comparison, c)
+    text = shown(render_all_of_comparison, c)
     assert "lower is better" in text
     assert "19/0/1" in text
     assert json.loads(json.dumps(comparison_json(c)))["metrics"][0]["change"] == "better"
@@ -127,7 +126,7 @@ def test_a_gate_compares_what_is_written_and_warns_of_the_wrong_end(
 def test_marks_and_directions_are_shown_in_every_view(rated, save, store, tmp_path):
     run = save([rated(0, 0.5), rated(1, 0.0)], **LOWER)
     for width in (80, 140):
-        text = shown(render_summary, summarise(store, run), width)
+        text = shown(render_all, summarise(store, run), width)
         assert "lower is better" in text
         assert "neither end is better" in text
         assert "≤ 10 % of" in text  # folded between columns

@@ -14,7 +14,6 @@ from ragassay.diagnosis import CAUSES, FINER
 from ragassay.report import (
     export,
     render_row,
-    render_summary,
     row_json,
     summarise,
     summary_json,
@@ -23,6 +22,7 @@ from ragassay.report import (
 from ragassay.report.proof import proof
 from ragassay.report.summary import CauseSplit
 from support.as_json import as_json
+from support.whole_reports import render_all
 
 HOSTILE = "</q><script>alert(1)</script>\x1b[31m"
 
@@ -62,7 +62,7 @@ def test_finer_causes_are_counted_under_their_root_cause(store, split):
         ("hallucination", 3, 2),
         ("right_without_evidence", 1, 0),
     ]
-    text = shown(render_summary, summarise(store, split))
+    text = shown(render_all, summarise(store, split))
     assert f"finer cause in 3 rows, certain in 2 of them: {FINER['hallucination'].title}" in text
     assert f"possible finer cause in 1 row: {FINER['right_without_evidence'].title}" in text
     assert as_json(summary_json(summarise(store, split)))["causes"][0]["finer"][0]["alone"] == 2
@@ -111,7 +111,7 @@ def test_a_finer_cause_of_the_same_name_is_not_shown_twice(make, save, store):
     same = CAUSES["failed_abstention"]
     run = save([replace(made, diagnosis=replace(made.diagnosis, cause=same, finer=(same,)))])
     assert "finer cause" not in shown(render_row, store.row(run, "row-1"))
-    assert "finer cause" not in shown(render_summary, summarise(store, run))
+    assert "finer cause" not in shown(render_all, summarise(store, run))
 
 
 PARTS = {

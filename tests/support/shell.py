@@ -15,9 +15,6 @@ import ragassay
 SCREEN = 40
 """Lines that a command may print: what a reader takes in at once."""
 
-LONG_SUMMARY = 80
-"""Lines of a summary of many metrics, or of ten failing rows, which is more than a screen today."""
-
 _PACKAGE = str(Path(ragassay.__file__).parents[1])
 """Where the command finds the package: where the tests found it, whatever else is installed."""
 

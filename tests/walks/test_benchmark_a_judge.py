@@ -3,7 +3,7 @@
 import json
 import re
 
-from support.shell import LONG_SUMMARY, Shell
+from support.shell import Shell
 
 FACTS = (
     "The harbour opened in {}.",
@@ -61,9 +61,12 @@ def test_a_benchmark_makes_a_certificate_that_later_runs_show(shell: Shell) -> N
     listed = shell("ragassay certificates --judge offline --metric groundedness")
     assert any("labels.jsonl" in line for line in listed.lines)
 
-    run = shell("ragassay evaluate labels.jsonl --metrics groundedness", at_most=LONG_SUMMARY)
+    run = shell("ragassay evaluate labels.jsonl --metrics groundedness")
     assert run.lines[0] == "30 of 60 rows pass, 30 fail, 0 undecided"
-    assert run.block("Judge")[1:3] == [
+    assert run.block("Judge")[1] == (
+        "  Agreement with people on rows like yours (kappa): groundedness 1.00"
+    )
+    assert shell("ragassay show last --trust").block("Judge")[1:3] == [
         "  groundedness: kappa 1.00 [0.77, 1.00], balanced accuracy 1.00 [0.88, 1.00] on 60 labels",
         "  (labels.jsonl) (11 more certificates: ragassay certificates)",
     ]

@@ -34,14 +34,16 @@ def test_a_comparison_names_the_rows_fixed_and_claims_no_more_than_three_rows_sh
         "A = RUN before, B = RUN after",
     ]
     assert done.lines[2].startswith("warning: the runs read different data")
-    assert done.block("Differences")[2].split()[:4] == ["groundedness", "0.667", "1.000", "+0.333"]
-    assert done.block("Differences")[2].endswith("1/2/0")
-    assert done.block("Differences")[3].split("  ")[1] == "3 paired, 0 dropped"
+    differences = done.block("Differences, B - A, over 3 rows that both runs scored")
+    assert differences[2].split()[:4] == ["groundedness", "0.667", "1.000", "+0.333"]
+    pairs = shell("ragassay compare before after -v").block("Differences")
+    assert pairs[2].endswith("1/2/0")
+    assert pairs[3].split("  ")[1] == "3 paired, 0 dropped"
     assert done.block("Rows that changed most")[2].split() == [
-        *["books", "groundedness", "0.000", "1.000", "+1.000", "better", "fail", "→", "pass"]
+        *["books", "groundedness", "0.000", "→", "1.000", "better", "fail", "→", "pass"]
     ]
 
     # A run does not differ from itself.
     same = shell("ragassay compare before before")
     assert "0 rows fixed, 0 broken of 3 compared" in same.lines[0]
-    assert same.block("Differences")[2].endswith("0/3/0")
+    assert same.block("Differences")[2].split()[3] == "+0.000"

@@ -4,7 +4,7 @@ import csv
 import json
 import xml.etree.ElementTree as ET
 
-from support.shell import LONG_SUMMARY, Shell
+from support.shell import Shell
 
 ROWS = """\
 {"id": "founded", "question": "When was the library founded?", \
@@ -18,9 +18,7 @@ ROWS = """\
 
 def test_a_run_is_exported_as_jsonl_csv_html_and_junit(shell: Shell) -> None:
     shell.write("rows.jsonl", ROWS)
-    shell(
-        "ragassay evaluate rows.jsonl --metrics groundedness,answer_relevance", at_most=LONG_SUMMARY
-    )
+    shell("ragassay evaluate rows.jsonl --metrics groundedness,answer_relevance")
 
     lines = shell("ragassay export last").lines
     records = [json.loads(line) for line in lines]

@@ -29,7 +29,7 @@ def test_a_run_stopped_by_a_cap_says_so_and_the_printed_command_finishes_it(shel
             "The run is not complete: stopped by a cap (the cap of 3 calls was reached)"
         )
         assert "not evaluated yet" in stopped.lines[0]
-        assert stopped.block("Run")[:2] == ["Run RUN: next", "  ragassay resume RUN"]
+        assert stopped.command("ragassay resume").startswith("ragassay resume 2")
         assert stopped.messages[3:] == [
             "error[E0604]: A cap was reached before all rows were judged.",
             "  where: run RUN",
@@ -45,7 +45,7 @@ def test_a_run_stopped_by_a_cap_says_so_and_the_printed_command_finishes_it(shel
 
         finished = shell(stopped.command("ragassay resume") + " --max-calls 10")
         assert finished.lines[0] == "1 of 3 rows pass, 2 fail, 0 undecided"
-        assert finished.block("Cost and time")[2].startswith("  judge: 6 calls, ")
+        assert finished.block("Judge")[0].startswith("Judge: openai:mock at SERVER: 6 calls, ")
         books = server.stats()
         assert books["calls"] == books["answers"] == 6
         assert books["answered_twice"] == 0

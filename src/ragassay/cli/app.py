@@ -30,6 +30,7 @@ from ragassay.cli.parameters import (
     JunitOption,
     ResumeOptions,
     RunArgument,
+    Shown,
     StoreOption,
     grouped,
 )
@@ -80,6 +81,7 @@ def evaluate(
     html: HtmlOption = None,
     junit: JunitOption = None,
     name: Annotated[str, typer.Option(help="A name for the run.")] = "",
+    shown: Shown,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -114,7 +116,7 @@ def evaluate(
             rows, store=store, name=name, keep=keep, watch=watch, tell=note, **options
         )
     with run:
-        finish(run, steps, json_)
+        finish(run, steps, json_, shown.detail())
 
 
 @app.command(short_help="Go on with a run that was stopped.")
@@ -132,6 +134,7 @@ def resume(
     ] = None,
     html: HtmlOption = None,
     junit: JunitOption = None,
+    shown: Shown,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -164,15 +167,18 @@ def resume(
             **changes,
         )
     with resumed:
-        finish(resumed, steps.now, json_)
+        finish(resumed, steps.now, json_, shown.detail())
 
 
 @app.command(short_help="Evaluate the bundled rows offline.")
+@grouped
 def demo(
+    *,
     html: Annotated[Path, typer.Option(help="Where the HTML report goes.")] = Path("report.html"),
     rows: Annotated[
         Path | None, typer.Option(help="Also write the example rows to this file.")
     ] = None,
+    shown: Shown,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -194,7 +200,7 @@ def demo(
         run = api.evaluate(source, store=store, name="demo", keep=keep, watch=watch, tell=note)
     with run:
         note(agreement(run).sentence)
-        finish(run, steps, json_)
+        finish(run, steps, json_, shown.detail())
 
 
 @app.command(name="runs")
@@ -215,11 +221,14 @@ def list_runs(
 
 
 @app.command(short_help="Show a run's summary or one row.")
+@grouped
 def show(
     run: RunArgument = "last",
+    *,
     row: Annotated[
         str | None, typer.Option(help="Show this row with its claims, evidence and cause.")
     ] = None,
+    shown: Shown,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -240,7 +249,7 @@ def show(
         else:
             # The commands that the summary names must find the same store.
             option = api.store_option(opened.store_location)
-            render_summary(opened.summary, console(), store=option)
+            render_summary(opened.summary, console(), store=option, detail=shown.detail())
 
 
 @app.command(short_help="Write scores, rows or a report.")
@@ -281,18 +290,21 @@ def compare(
         float | None,
         typer.Option(help="A difference that would not matter: test whether each is smaller."),
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Every metric with its pairs; all changed rows.")
+    ] = False,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Compare two runs row by row: paired differences with intervals and corrected p-values."""
     from ragassay import api
-    from ragassay.report import comparison_json, render_comparison
+    from ragassay.report import Detail, comparison_json, render_comparison
 
     result = api.compare(a, b, margin=margin, store=store)
     if json_:
         print_json(comparison_json(result))
     else:
-        render_comparison(result, console())
+        render_comparison(result, console(), detail=Detail(verbose=verbose))
 
 
 @app.command(short_help="List the metrics and what each needs.")

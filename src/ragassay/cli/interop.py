@@ -81,7 +81,7 @@ def retrieval(
     """
     from ragassay import api
     from ragassay.datasets import count_topics, read_qrels, read_run, retrieval_rows
-    from ragassay.report import FinalSteps
+    from ragassay.report import Detail, FinalSteps
     from ragassay.runs.plan import metric_names
 
     steps = FinalSteps.from_options(gate, None, html, None)
@@ -102,7 +102,7 @@ def retrieval(
             tell=note,
         )
     with measured:
-        finish(measured, steps, json_)
+        finish(measured, steps, json_, Detail(metrics_table=True))
 
 
 def mlflow(

@@ -14,7 +14,7 @@ from ragassay.core.errors import RagAssayError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragassay.report import FinalSteps
+    from ragassay.report import Detail, FinalSteps
     from ragassay.report.tables import Block
     from ragassay.report.tables import Table as TableContent
     from ragassay.runs import Forecast
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def finish(run: Run, steps: FinalSteps, json_: bool) -> NoReturn:
+def finish(run: Run, steps: FinalSteps, json_: bool, detail: Detail) -> NoReturn:
     """Print the summary, take the final steps of the run, and leave with the exit code."""
     from ragassay.report import conclude, render_gates, render_summary, summary_json
     from ragassay.runs.commands import resume_command, store_option
@@ -33,7 +33,7 @@ def finish(run: Run, steps: FinalSteps, json_: bool) -> NoReturn:
     if json_:
         print_json({**summary_json(summary), "gates": gates.to_json()})
     else:
-        render_summary(summary, console(), store=store)
+        render_summary(summary, console(), store=store, detail=detail)
         if steps.gates or steps.min_coverage is not None:
             render_gates(gates, console())
     # A file that could not be written does not end the run: the others are still written, and its

@@ -8,12 +8,15 @@ from enum import StrEnum
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from ragassay.core.errors import SetupError
 from ragassay.runs.options import OnResume, Option, declared_options
+
+if TYPE_CHECKING:
+    from ragassay.report import Detail
 
 StoreOption = Annotated[
     str | None,
@@ -185,6 +188,30 @@ def _argument(declared: Option, value: Any) -> Any:
     if isinstance(declared.default, tuple):
         return value or []
     return value.value if isinstance(value, StrEnum) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a summary shows beyond one screen."""
+
+    metrics_table: Annotated[
+        bool,
+        typer.Option(
+            "--metrics-table", help="Every metric with its denominators, pass mark and coverage."
+        ),
+    ] = False
+    trust: Annotated[
+        bool, typer.Option("--trust", help="What is known of the judge, metric by metric.")
+    ] = False
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="All causes, rows, slices, metrics and costs.")
+    ] = False
+
+    def detail(self) -> Detail:
+        """As the report takes it."""
+        from ragassay.report import Detail
+
+        return Detail(self.metrics_table, self.trust, self.verbose)
 
 
 @dataclass(frozen=True, slots=True)

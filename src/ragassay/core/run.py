@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ragassay.core.display import Displayed
 from ragassay.core.fast_init import fast_init
 from ragassay.core.judgment import Spend
 from ragassay.core.known_model import KnownModel
@@ -122,7 +123,7 @@ class Diagnosis:
 
 @fast_init
 @dataclass(frozen=True, slots=True)
-class RowResult:
+class RowResult(Displayed):
     """One finished row. index: place in the source, from 0. Either sample or bad is set.
 
     done: False when a cap or an interrupt left the row without some of its judgments; a resume does
@@ -332,7 +333,7 @@ class OrderAgreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Displayed):
     """Everything that is printed first. rows = scored + bad + pending. reading: `RowResult.reading`
     summed over the rows. orders: None where nothing was asked in two orders.
     """
@@ -366,9 +367,3 @@ class Summary:
     def lost_metrics(self) -> tuple[MetricSummary, ...]:
         """The metrics of which something was asked and nothing judged."""
         return tuple(metric for metric in self.metrics if metric.lost)
-
-    def __str__(self) -> str:
-        return (
-            f"<Summary of run {self.manifest.run_id}: {self.passed} of {self.rows} rows pass,"
-            f" {self.failed} fail>"
-        )

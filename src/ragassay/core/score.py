@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ragassay.core.display import Displayed
 from ragassay.core.fast_init import fast_init
 from ragassay.core.judgment import Evidence, Status
 
@@ -94,7 +95,7 @@ class Counts:
 
 @fast_init
 @dataclass(frozen=True, slots=True)
-class Score:
+class Score(Displayed):
     """A metric's value for one Sample.
 
     metric: the metric's printed name with its parameters ("groundedness"). value: in the metric's

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ragassay.core.display import Displayed
 from ragassay.core.run import Interval
 
 
@@ -189,7 +190,7 @@ class JudgeDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeBenchmark:
+class JudgeBenchmark(Displayed):
     """Judges against human labels. source: absolute path of the labels; rows: in the file after the
     filters; labelled: those with a label.
     """
@@ -233,7 +234,7 @@ class Shift:
 
 
 @dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(Displayed):
     """A judge's measured agreement with people, bound to what determines it.
 
     id: hash of everything else but `created`. judge: URI. metric: printed name, pass mark included.

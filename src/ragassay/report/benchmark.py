@@ -6,7 +6,6 @@ rows are hostile and go through `plain`.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -23,7 +22,7 @@ from ragassay.core import (
 )
 from ragassay.report import wording as say
 from ragassay.report.jsonable import SCHEMA, as_json
-from ragassay.report.terminal import Page
+from ragassay.report.terminal_page import Page, TerminalPage, page_on
 from ragassay.report.text import one_line
 
 SIDE_BY_SIDE = 2  # judges whose figures stand in columns of one table of 80 characters
@@ -319,11 +318,11 @@ def all_warnings(b: JudgeBenchmark) -> list[str]:
     return list(dict.fromkeys(warnings))
 
 
-def render_benchmark(benchmark: JudgeBenchmark, console: Console) -> None:
+def render_benchmark(benchmark: JudgeBenchmark, console: Console | Page) -> None:
     """The benchmark in a terminal of 80 columns or more: headline, set-up, figures, confusion,
     slices, differences, disagreements, warnings.
     """
-    page = Page(console)
+    page = page_on(console)
     b = benchmark
     # Of many judges only the main figures fit; the rest is in the page and the JSON.
     detailed = b.judges if len(b.judges) <= SIDE_BY_SIDE else ()
@@ -356,9 +355,9 @@ _Columns = list[tuple[str, dict[str, Figure]]]
 
 def benchmark_text(benchmark: JudgeBenchmark, width: int = 100) -> str:
     """What `render_benchmark` prints, as plain text without colour."""
-    out = io.StringIO()
-    render_benchmark(benchmark, Console(file=out, width=width, no_color=True, highlight=False))
-    return out.getvalue()
+    page = TerminalPage.in_memory(width)
+    render_benchmark(benchmark, page)
+    return page.written()
 
 
 def _figure_table(page: Page, names: list[str], columns: _Columns, notes: Note) -> None:

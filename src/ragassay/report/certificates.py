@@ -10,7 +10,7 @@ from ragassay.core import Certificate, Figure
 from ragassay.report import wording as say
 from ragassay.report.benchmark import figure_words
 from ragassay.report.jsonable import SCHEMA, as_json
-from ragassay.report.terminal import Page
+from ragassay.report.terminal_page import Page, page_on
 from ragassay.report.text import one_line
 
 SHOWN = ("kappa", "balanced_accuracy")
@@ -22,14 +22,14 @@ def certificates_json(certificates: Sequence[Certificate]) -> dict[str, object]:
     return {"schema": SCHEMA, "kind": "certificates", "certificates": as_json(list(certificates))}
 
 
-def render_certificates(certificates: Sequence[Certificate], console: Console) -> None:
+def render_certificates(certificates: Sequence[Certificate], console: Console | Page) -> None:
     """One line a certificate: what was measured, on which labels, bound to which rubrics."""
-    page = Page(console)
+    page = page_on(console)
     if not certificates:
         page.line("The store holds no certificate yet.")
         page.line("Make one: ragassay benchmark LABELS --judge URI")
         return
-    shown = SHOWN if console.width >= WIDE else SHOWN[:1]
+    shown = SHOWN if page.width >= WIDE else SHOWN[:1]
     heads = [("metric", False), ("labels", False)]
     for name in shown:
         heads.append((f"{name.replace('_', ' ')} [95 %]", False))
@@ -51,9 +51,9 @@ def _by_metric(certificate: Certificate) -> tuple[str, str, str]:
     return certificate.metric, certificate.dataset, certificate.id
 
 
-def render_certificate(certificate: Certificate, console: Console) -> None:
+def render_certificate(certificate: Certificate, console: Console | Page) -> None:
     """One certificate in full: what it is bound to, the set-up, every figure."""
-    page = Page(console)
+    page = page_on(console)
     page.line(f"Certificate {certificate.id}", "bold")
     page.table([("", False), ("", False)], _facts(certificate))
     page.title("Figures")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragassay.core import Manifest, SetupError, Verdict
+from ragassay.core.display import Displayed
 from ragassay.report.wording import better_end, change_word, count, p_value, unit_of
 from ragassay.scoring import PairedResult, holm, paired_difference
 
@@ -71,7 +72,7 @@ class ChangedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Displayed):
     """Two runs compared. both, only_a, only_b count rows; fixed: failed in a and passes in b;
     broken: the reverse; turned: whether the one outweighs the other beyond chance, None where no
     row turned.

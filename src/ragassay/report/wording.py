@@ -565,6 +565,21 @@ def ledger_words(s: Summary) -> str:
     return f"judge: {', '.join(parts)}; {seconds(s.seconds)} in all"
 
 
+def spend_in_short(s: Summary) -> str:
+    """What judging cost: calls, tokens, money and time."""
+    ledger, spend = s.ledger, s.ledger.confirmed
+    parts = [_request_words(ledger)]
+    tokens = spend.input_tokens + spend.output_tokens
+    if tokens:
+        parts += [f"{tokens:,} tokens", money(spend.cost)]
+    if ledger.cached_judgments:
+        parts.append(f"{count(ledger.cached_judgments, 'judgment')} reused")
+    uncertain = _uncertain_calls(s)
+    if uncertain:
+        parts.append(uncertain)
+    return f"{', '.join(parts)}; {seconds(s.seconds)} in all"
+
+
 def _request_words(ledger: Ledger) -> str:
     """The calls that were answered; where some were not, all requests that were sent."""
     others = ledger.refused_calls + ledger.uncertain_calls
@@ -676,3 +691,46 @@ def trust_lines(s: Summary) -> list[tuple[str, str, bool]]:
     for (words, measured), metrics in metrics_by_words.items():
         lines.append((", ".join(metrics), words, measured))
     return lines
+
+
+def trust_in_short(s: Summary) -> str:
+    """What is known of the judge on rows like these, in one sentence, and what to do where nothing
+    is; "" where no judge was asked.
+    """
+    if not s.trust:
+        return s.manifest.judge.agreement
+    measured, unmeasured = [], []
+    for line in s.trust:
+        if line.measured and line.kappa is not None:
+            measured.append(f"{line.metric} {line.kappa:.2f}")
+        else:
+            unmeasured.append(line.metric)
+    if not unmeasured:
+        return f"Agreement with people on rows like yours (kappa): {', '.join(measured)}"
+    first = "groundedness" if "groundedness" in unmeasured else unmeasured[0]
+    todo = f"ragassay label next -m {first}"
+    if not measured:
+        return f"Agreement with people here: not known ({todo})"
+    left = count(len(unmeasured), "metric")
+    kappas = ", ".join(measured)
+    return (
+        f"Agreement with people on rows like yours (kappa): {kappas}; not known of {left} ({todo})"
+    )
+
+
+def first_step(cause: Cause) -> str:
+    """The first sentence of a cause's remedy."""
+    return cause.remedy.partition(". ")[0].rstrip(".")
+
+
+def reason(rationale: str) -> str:
+    """A rationale from its first sentence that is more than the judge's probability."""
+    first, _, rest = rationale.partition(". ")
+    return rest if rest and first.startswith("Probability that") else rationale
+
+
+def bad_row(s: Summary) -> str:
+    """The first of the rows that could not be read, and how many there are."""
+    first = s.bad_rows[0]
+    more = f" and {s.bad - 1:,} more (-v)" if s.bad > 1 else " (-v)"
+    return f"could not be read: line {first.line}{more}: {first.code} {first.what} {first.fix}"

@@ -187,3 +187,6 @@ class Run:
         from ragassay.report import summary_text
 
         return summary_text(self.summary)
+
+    def _repr_html_(self) -> str | None:
+        return self.summary._repr_html_()

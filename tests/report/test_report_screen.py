@@ -1,0 +1,118 @@
+"""The first screen of a run: at most forty lines at any width, what is left out is counted."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from ragassay.core import MetricTrust, RunState, Score, Status, Verdict
+from ragassay.diagnosis.causes import CAUSES
+from ragassay.report import Detail, render_summary, summarise
+
+METRICS = tuple(f"own_metric_{n}" for n in range(20))
+
+
+def shown(summary, width=80, **detail):
+    out = io.StringIO()
+    render_summary(summary, Console(file=out, width=width), detail=Detail(**detail))
+    return out.getvalue()
+
+
+@pytest.fixture
+def large(make, save):
+    """A run with all that a summary can say: 120 rows of 8 causes, 20 metrics, slices that differ,
+    rows that could not be read.
+    """
+    rows = []
+    for n in range(120):
+        cause = list(CAUSES.values())[n % 8] if n % 3 else None
+        verdict = Verdict.FAIL if cause else Verdict.PASS
+        row = make.row(
+            n,
+            slices={"system": "old" if cause and n % 2 else "new"},
+            sentences=(("The limit is 90 requests a minute, as it says in the letter. " * 3, 0),),
+        )
+        scores = tuple(
+            Score(name, Status.JUDGED, 0.1 if cause else 0.9, "", verdict, 0.5) for name in METRICS
+        )
+        parts = row.scores[1]
+        diagnosis = replace(row.diagnosis, verdict=verdict, cause=cause)
+        rows.append(replace(row, scores=(*scores, parts), diagnosis=diagnosis))
+    rows += [make.bad(n) for n in range(120, 130)]
+    return save(rows, metrics=(*METRICS, "groundedness"))
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_a_run_with_everything_in_it_fits_on_a_screen_of_forty_lines(store, large, width):
+    summary = summarise(store, large)
+    lost = replace(summary, state=RunState.BUDGET, pending=9, notes=("one", "two", "three"))
+    for text in (shown(summary, width), shown(lost, width)):
+        assert text.count("\n") <= 40, text
+    text = shown(replace(summary, bad=0, bad_rows=()), width)
+    assert text.count("\n") <= 40
+    assert max(len(line) for line in text.splitlines()) <= width
+
+
+def test_what_is_left_out_is_counted_with_the_option_that_shows_it(store, large):
+    text = shown(summarise(store, large))
+    assert "  and 5 more causes in 50 rows (-v)" in text
+    assert "  and 15 more (--metrics-table)" in text
+    assert "could not be read: line 121 and 9 more (-v): E0301 The line is not valid" in text
+    everything = shown(summarise(store, large), verbose=True)
+    for cause in list(CAUSES.values())[:8]:
+        assert cause.title in everything
+    for name in METRICS:
+        assert name in everything
+
+
+def test_the_options_show_their_part_and_nothing_else(store, mixed):
+    summary = summarise(store, mixed)
+    table = shown(summary, metrics_table=True)
+    assert "passes at ≥ 90 % of claims" in " ".join(table.split())
+    assert "fingerprint" not in table
+    judge = replace(summary.manifest.judge, agreement="Measured somewhere.")
+    told = replace(summary, manifest=replace(summary.manifest, judge=judge))
+    assert "Measured somewhere." in shown(told, trust=True)
+    assert "passes at" not in shown(summary, trust=True)
+
+
+def test_each_cause_comes_with_the_first_thing_to_do(store, large):
+    lines = shown(summarise(store, large), 160).splitlines()
+    at = lines.index("What broke, in the 80 failing rows")
+    assert [line.split(":")[0].strip() for line in lines[at + 2 : at + 7 : 2]] == ["try"] * 3
+
+
+def test_a_slice_that_is_worse_beyond_chance_is_named_once(store, large):
+    text = shown(replace(summarise(store, large), bad=0, bad_rows=()))
+    worse = text.split("worse than the other rows, beyond chance:\n")[1].splitlines()
+    assert worse[0].startswith("  system = old (40 rows): own_metric_0 0.100, else ")
+    assert worse[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("trust", "words"),
+    [
+        (
+            (MetricTrust("groundedness", False, "why"),),
+            "Agreement with people here: not known (ragassay label next -m groundedness)",
+        ),
+        (
+            (MetricTrust("groundedness", True, "why", kappa=0.61),),
+            "Agreement with people on rows like yours (kappa): groundedness 0.61",
+        ),
+        (
+            (
+                MetricTrust("groundedness", True, "why", kappa=0.61),
+                MetricTrust("answer_relevance", False, "why"),
+            ),
+            "Agreement with people on rows like yours (kappa): groundedness 0.61; not known of 1"
+            " metric (ragassay label next -m answer_relevance)",
+        ),
+    ],
+)
+def test_one_line_says_what_is_known_of_the_judge(store, mixed, trust, words):
+    text = shown(summarise(store, mixed, trust=trust), 160)
+    assert words in [line.strip() for line in text.splitlines()]
