@@ -77,4 +77,4 @@ def test_the_bill_counts_all_requests_where_some_were_refused(evaluate: Any) -> 
     with OddServer(busy_once) as server:
         done = evaluate(server)
     assert server.requests == 12 + 1 + 4
-    assert "judge: 17 requests (13 answered, 4 refused)" in done.stdout
+    assert ": 17 requests (13 answered, 4 refused), " in done.stdout

@@ -147,7 +147,7 @@ def test_benchmark_asks_a_judge_and_keeps_a_certificate_that_every_run_of_it_sho
     listed = ragassay("certificates", "--metric", "groundedness").out
     assert "texts.jsonl" in listed
     assert "60 in 60 clusters" in listed
-    shown = ragassay("evaluate", texts, "-m", "groundedness").out
+    shown = ragassay("evaluate", texts, "-m", "groundedness", "--trust").out
     assert "60 labels (texts.jsonl)" in shown
 
 

@@ -75,9 +75,9 @@ def test_evaluate_says_what_it_read_what_broke_and_what_to_do_next(folder):
     assert "try:" in done.stdout
     assert "Bananas are rich in potassium" in done.stdout
     assert "offline" in done.stdout
-    assert "balanced accuracy" in done.stdout, (
-        "the judge's measured agreement stands beside its scores"
-    )
+    assert "Agreement with people here: not known" in done.stdout
+    everything = ragassay(folder, "show", "last", "--trust").stdout
+    assert "balanced accuracy" in everything, "what was measured of the judge elsewhere"
     assert (folder / ".ragassay" / "store.db").exists()
 
 

@@ -88,4 +88,6 @@ def test_a_metric_that_applies_to_no_row_is_not_lost(evaluate, server) -> None:
     server.fault_for = None
     done = evaluate(server, "--metrics", "answer_relevance,context_recall")  # of a reference
     assert done.returncode == 0
-    assert "context_recall: not applicable in 12 rows" in " ".join(done.stdout.split())
+    assert "does not apply to any row: context_recall" in " ".join(done.stdout.split())
+    table = evaluate(server, "--metrics-table", "--metrics", "answer_relevance,context_recall")
+    assert "context_recall: not applicable in 12 rows" in " ".join(table.stdout.split())
