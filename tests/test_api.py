@@ -36,7 +36,7 @@ def test_a_run_gives_its_summary_its_scores_and_its_rows(store) -> None:
     with ragassay.evaluate(ROWS, store=store) as run:
         assert run.state is RunState.FINISHED
         assert run.summary.scored == 6
-        frame = run.scores.to_pandas()
+        frame = run.to_pandas()
         assert set(frame["id"]) == {f"row-{i}" for i in range(6)}
         sample = run["row-1"].sample
         assert sample is not None

@@ -8,11 +8,12 @@ import json
 import sys
 import xml.etree.ElementTree as ElementTree
 
+import pandas as pd
 import pyarrow.parquet
 import pytest
 
 from ragassay.core import EnvironmentFailure, SetupError
-from ragassay.report import export, scores_table, write_junit
+from ragassay.report import export, scores_frame, scores_table, write_junit
 from support.present import present
 
 
@@ -102,6 +103,8 @@ def test_the_arrow_table_has_a_row_per_score(store, mixed):
         "verdict",
         "pass_mark",
         "probability",
+        "rationale",
+        "error",
         "cause",
         "flags",
         "better",
@@ -110,7 +113,24 @@ def test_the_arrow_table_has_a_row_per_score(store, mixed):
     frame = table.to_pandas()
     lost = frame[(frame.id == "row-5") & (frame.metric == "groundedness")].iloc[0]
     assert lost.coverage == 0.0
+    assert lost.error == "no readable verdict: the reply held no verdict"
     assert frame[frame.metric == "groundedness"].value.count() == 6
+    failed = frame[(frame.id == "row-3") & (frame.metric == "groundedness")].iloc[0]
+    assert (failed.rationale, failed.error) == ("Context 1 says nothing of the kind (claim 2).", "")
+
+
+def test_the_data_frame_is_the_table_and_needs_no_pyarrow(store, mixed, monkeypatch):
+    table = scores_table(store, mixed).to_pandas()
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    frame = scores_frame(store, mixed)
+    assert list(frame.columns) == list(table.columns)
+    for name in ("id", "metric", "value", "verdict", "rationale", "error", "cause"):
+        pairs = zip(frame[name], table[name], strict=True)
+        assert all(mine == theirs or (pd.isna(mine) and pd.isna(theirs)) for mine, theirs in pairs)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(SetupError, match="E0105") as caught:
+        scores_frame(store, mixed)
+    assert caught.value.fix == "pip install pandas"
 
 
 def test_without_pyarrow_the_error_says_what_to_install(store, mixed, tmp_path, monkeypatch):

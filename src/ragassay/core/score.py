@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -116,3 +117,9 @@ class Score(Displayed):
     rationale: str = ""
     flags: tuple[str, ...] = ()
     extra: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def probability(self) -> float | None:
+        """The mean probability that the judge gave to the parts; None where it gave none."""
+        given = [part.probability for part in self.parts if part.probability is not None]
+        return math.fsum(given) / len(given) if given else None

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ragassay.report.junit import write_junit
     from ragassay.report.mlflow_run import log_to_mlflow, mlflow_metrics
     from ragassay.report.output_files import check_output_file
-    from ragassay.report.records import FORMATS, export, scores_table
+    from ragassay.report.records import FORMATS, export, scores_frame, scores_table
     from ragassay.report.summary import summarise
     from ragassay.report.terminal import render_gates, render_row, render_runs
     from ragassay.report.terminal_comparison import render_comparison
@@ -87,6 +87,7 @@ __all__ = [
     "resumed_steps",
     "row_json",
     "run_json",
+    "scores_frame",
     "scores_table",
     "seen",
     "summarise",
@@ -110,7 +111,7 @@ __getattr__ = lazy_names(
             "compare",
             "comparison_json",
         ),
-        "records": ("FORMATS", "export", "scores_table"),
+        "records": ("FORMATS", "export", "scores_frame", "scores_table"),
         "end_of_run": ("EndOfRun", "conclude"),
         "final_steps": ("FinalSteps", "ResumedSteps", "resumed_steps"),
         "output_files": ("check_output_file",),

@@ -9,12 +9,21 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ragassay.core import EnvironmentFailure, Manifest, RowResult, Score, SetupError, nearest
+from ragassay.core import (
+    EnvironmentFailure,
+    Manifest,
+    RowResult,
+    Score,
+    SetupError,
+    Status,
+    nearest,
+)
 from ragassay.report.proof import place, proof
 from ragassay.report.text import cell, plain, seen, unicode
-from ragassay.report.wording import better_end
+from ragassay.report.wording import better_end, with_reason
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
     from ragassay.store import Store
@@ -38,6 +47,10 @@ _COLUMNS = (
     "cause",
     "finer",
     "better",
+)
+_SCORE_COLUMNS = (
+    *("id", "index", "metric", "value", "status", "reason", "asked", "judged", "coverage"),
+    *("verdict", "pass_mark", "probability", "rationale", "error", "cause", "flags", "better"),
 )
 _GROUP = 5000  # records of a Parquet row group: so many are in memory at once
 
@@ -232,8 +245,9 @@ def _unwritable(target: object, error: OSError) -> EnvironmentFailure:
 
 def scores_table(store: Store, run_id: str) -> pa.Table:
     """All scores as an Arrow table: id, index, metric, value, status, reason, asked, judged,
-    coverage, verdict, pass_mark, probability, cause, flags, better ("higher", "lower" or
-    "neither"). One row per row and metric. Raises SetupError E0105 without pyarrow.
+    coverage, verdict, pass_mark, probability, rationale, error (why it has no value although it
+    should), cause, flags, better ("higher", "lower" or "neither"). One row per row and metric.
+    Raises SetupError E0105 without pyarrow.
     """
     pa = _arrow()
     strings = pa.string()
@@ -253,6 +267,8 @@ def scores_table(store: Store, run_id: str) -> pa.Table:
             ("verdict", strings),
             ("pass_mark", floats),
             ("probability", floats),
+            ("rationale", strings),
+            ("error", strings),
             ("cause", strings),
             ("flags", pa.list_(strings)),
             ("better", strings),
@@ -266,13 +282,29 @@ def scores_table(store: Store, run_id: str) -> pa.Table:
     return pa.Table.from_batches(record_batches, schema=schema)
 
 
+def scores_frame(store: Store, run_id: str) -> pd.DataFrame:
+    """The same as a pandas DataFrame. Raises SetupError E0105 without pandas."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise SetupError(
+            "E0105", "A DataFrame needs the library pandas.", fix="pip install pandas"
+        ) from error
+    return pd.DataFrame.from_records(
+        _score_records(store, run_id, store.run(run_id).manifest), columns=_SCORE_COLUMNS
+    )
+
+
 def _score_records(store: Store, run_id: str, manifest: Manifest) -> Iterator[dict[str, object]]:
     """One record per row and metric, as the columns of `scores_table`."""
-    for line, scores in store.lines(run_id):
-        for score in scores:
+    for row in store.rows(run_id, order="index"):
+        cause = row.diagnosis.cause
+        for score in row.scores:
+            absent = score.status not in (Status.JUDGED, Status.NOT_APPLICABLE)
+            rationale = score.rationale or proof(score, row.sample).rationale
             yield {
-                "id": unicode(score.row_id),
-                "index": score.index,
+                "id": unicode(row.id),
+                "index": row.index,
                 "metric": score.metric,
                 "value": score.value,
                 "status": score.status.value,
@@ -283,7 +315,9 @@ def _score_records(store: Store, run_id: str, manifest: Manifest) -> Iterator[di
                 "verdict": score.verdict.value if score.verdict is not None else None,
                 "pass_mark": score.pass_mark,
                 "probability": score.probability,
-                "cause": line.cause,
+                "rationale": unicode(rationale),
+                "error": unicode(with_reason(score.status, score.reason)) if absent else "",
+                "cause": cause.name if cause is not None else "",
                 "flags": list(score.flags),
                 "better": better_end(score.metric, manifest),
             }

@@ -23,6 +23,7 @@ from ragassay.core import (
 )
 
 if TYPE_CHECKING:
+    import pandas
     import pyarrow
 
     from ragassay.store import Store
@@ -84,12 +85,18 @@ class Run:
 
     @property
     def scores(self) -> pyarrow.Table:
-        """One Arrow row per row and metric; `.to_pandas()` works. Needs the extra 'arrow' (else
+        """One Arrow row per row and metric, with rationale and error. Needs the extra 'arrow' (else
         SetupError E0105).
         """
         from ragassay.report import scores_table
 
         return scores_table(self.store, self.id)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The same as a DataFrame, for which pandas is enough (else SetupError E0105)."""
+        from ragassay.report import scores_frame
+
+        return scores_frame(self.store, self.id)
 
     def __getitem__(self, row_id: str) -> RowResult:
         """The row with this id: sample, scores with their parts, diagnosis. Raises KeyError."""

@@ -132,8 +132,6 @@ def pack(row: RowResult) -> bytes:
 
 
 def _pack_score(score: Score) -> list[object]:
-    probabilities = [part.probability for part in score.parts if part.probability is not None]
-    mean = codec.finite(math.fsum(probabilities) / len(probabilities)) if probabilities else None
     return [
         score.metric,
         codec.finite(score.value),
@@ -142,7 +140,7 @@ def _pack_score(score: Score) -> list[object]:
         score.verdict,
         codec.finite(score.pass_mark),
         _numbers(score.counts),
-        mean,
+        codec.finite(score.probability),
         score.flags,
         codec.finite(score.extra) if score.extra else {},
     ]
