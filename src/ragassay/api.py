@@ -365,6 +365,7 @@ async def _evaluate(
     in_callers_loop: bool = False,
 ) -> Run:
     from ragassay import distributed
+    from ragassay.runs.forecast import spend_before_a_run
     from ragassay.runs.session import Session
 
     check_keep(keep)
@@ -378,6 +379,10 @@ async def _evaluate(
     created = datetime.now(UTC).isoformat(timespec="seconds")
     opened = open_store(store)
     try:
+        if tell is not None:
+            expected = spend_before_a_run(plan, opened)
+            if expected:
+                tell(expected)
         manifest = manifest_of(plan, new_run_id(opened.newest()), created, __version__, name, keep)
         opened.create_run(manifest)
         opened.acquire(manifest.run_id)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
 
 def main() -> None:
     """Run the command line and leave with an exit code (docs/gates-and-ci.md)."""
-    from ragassay.cli.app import run
-
+    try:
+        from ragassay.cli.app import run
+    except KeyboardInterrupt:
+        print("Stopped before anything was asked: give the same command again.", file=sys.stderr)
+        sys.exit(130)
     run()
 
 

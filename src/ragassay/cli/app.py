@@ -417,6 +417,9 @@ def root(
     """Options before the command."""
 
 
+_STOPPED = "Stopped. If a run had begun, ragassay resume goes on with it."
+
+
 def run() -> NoReturn:
     """Run the command line; every RagAssayError becomes its message and exit code, never a
     traceback.
@@ -428,7 +431,10 @@ def run() -> NoReturn:
     except RagAssayError as error:
         show_error(error)
         sys.exit(error.exit_code)
-    except (KeyboardInterrupt, Interrupted):  # whoever took the signal has said so already
+    except Interrupted:  # whoever took the signal has said so already
+        sys.exit(130)
+    except KeyboardInterrupt:
+        note(_STOPPED)
         sys.exit(130)
     except SystemExit as left:
         # The reader of our output has gone: click pacifies stdout and leaves with 1, which here
@@ -442,6 +448,7 @@ def run() -> NoReturn:
             sys.exit(2)
         # What click makes of Ctrl-C.
         if type(error).__name__ == "Abort":
+            note(_STOPPED)
             sys.exit(130)
         if os.environ.get("RAGASSAY_DEBUG"):
             raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ragassay.core import (
@@ -41,6 +42,7 @@ from ragassay.runs.user_code import UserCode, UserCodeTimeout
 
 if TYPE_CHECKING:
     from ragassay.runs.options import Options
+    from ragassay.runs.plan import Plan
     from ragassay.store import Store
 
 OUTPUT_TOKENS_PER_ITEM = 70
@@ -167,6 +169,42 @@ def forecast(
         thinking=thinking,
         by_room=seen is not None and seen.by_room,
     )
+
+
+ROWS_COUNTED = 200
+"""Rows of which the calls are counted before a run begins; of more rows as many in proportion."""
+
+
+def spend_before_a_run(plan: Plan, store: Store) -> str:
+    """What the run is about to ask and to cost, with its cap, in one line; "" where nothing is paid
+    for, or where an application has yet to answer.
+
+    Metrics of the user's own are not counted: their code would run once more.
+    """
+    if plan.application is not None or not hosted_models(plan.model):
+        return ""
+    first = forecast(
+        islice((row for _, row in plan.rows()), ROWS_COUNTED),
+        metrics=[metric for metric in plan.metrics if not is_users_own(metric)],
+        judge=plan.judge,
+        model=plan.model,
+        store=store if plan.options.cache else None,
+        concurrency=plan.options.concurrency,
+        seen=replies_seen(plan.options, plan.model, store),
+    )
+    limit = plan.options.limit
+    rows = plan.scan.rows if limit is None else min(limit, plan.scan.rows)
+    times = max(1.0, rows / first.rows) if first.rows else 1.0
+    calls = round(first.calls * times)
+    if not calls:
+        return ""
+    tokens = round((first.input_tokens + first.output_tokens) * times)
+    cost = "price unknown (--price IN,OUT)"
+    if first.cost is not None and first.bound is not None:
+        cost = f"about ${first.cost * times:.4f}, at most ${first.bound * times:.4f}"
+    cap = plan.options.max_cost
+    capped = "no cap (--max-cost)" if cap is None else f"cap ${cap:.2f}"
+    return f"about {calls:,} calls and {tokens:,} tokens, {cost}, {capped}"
 
 
 def _thinking(seen: RepliesSeen, count: _Count) -> int:
