@@ -200,7 +200,7 @@ def test_a_gate_on_a_judge_of_the_users_own_is_checked_before_anything_is_asked(
 
 
 def test_metrics_lists_the_catalogue_and_the_presets(folder: Path) -> None:
-    done = ragassay("metrics", cwd=folder).stdout
+    done = ragassay("metrics", "-v", cwd=folder).stdout
     for word in ("noise_sensitivity", "context_precision", "chunking"):
         assert word in done
     listed = json.loads(ragassay("metrics", "--json", cwd=folder).stdout)

@@ -308,14 +308,20 @@ def compare(
 
 
 @app.command(short_help="List the metrics and what each needs.")
-def metrics(json_: JsonOption = False) -> None:
-    """List the metrics: what each needs, and what it is called elsewhere."""
+def metrics(
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="With what each needs and is called elsewhere."),
+    ] = False,
+    json_: JsonOption = False,
+) -> None:
+    """List the metrics and presets, a line each."""
     from ragassay.report.metric_list import metrics_json, render_metrics
 
     if json_:
         print_json(metrics_json())
     else:
-        render_metrics(console())
+        render_metrics(console(), verbose=verbose)
 
 
 @app.command(short_help="Explain an error code.")

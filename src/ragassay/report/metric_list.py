@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -23,16 +24,37 @@ def metrics_json() -> dict[str, object]:
     return {"schema": 1, "metrics": declarations, "presets": presets}
 
 
-def render_metrics(console: Console) -> None:
-    """Print a table of the metrics and one of the presets."""
+def render_metrics(console: Console, *, verbose: bool = False) -> None:
+    """Print a line for each metric and preset; verbose: with what each needs and is called
+    elsewhere.
+    """
+    if verbose:
+        _render_all(console)
+        return
+    metrics = _table("metric", "what it says", names=map(_marked, catalogue()))
+    for name, kind in catalogue().items():
+        metrics.add_row(_marked(name), kind.declaration.title)
+    console.print(metrics)
+    # Without markup: rich would take the brackets of the example for a style.
+    console.print(_FOOTNOTE, markup=False)
+    presets = _table("--preset", "for", names=PRESETS)
+    for name, preset in PRESETS.items():
+        presets.add_row(name, preset.title)
+    console.print(presets)
+    console.print("\nWhat each needs, and what it is called elsewhere: ragassay metrics -v")
+
+
+def _marked(name: str) -> str:
+    return name + ("*" if name in default_metrics() else "")
+
+
+def _render_all(console: Console) -> None:
     metrics = _table("metric", "what it says", "needs", "also called")
     for name, kind in catalogue().items():
         declared = kind.declaration
-        mark = "*" if name in default_metrics() else ""
         needs = ", ".join(declared.needs)
-        metrics.add_row(name + mark, declared.title, needs, ", ".join(declared.aka))
+        metrics.add_row(_marked(name), declared.title, needs, ", ".join(declared.aka))
     console.print(metrics)
-    # Without markup: rich would take the brackets of the example for a style.
     console.print(_FOOTNOTE, markup=False)
     presets = _table("--preset", "for", "metrics")
     for name, preset in PRESETS.items():
@@ -40,7 +62,13 @@ def render_metrics(console: Console) -> None:
     console.print(presets)
 
 
-def _table(*head: str) -> Table:
+def _table(*head: str, names: Iterable[str] = ()) -> Table:
+    """A table whose first column, of these names, is never broken."""
     from rich.table import Table
 
-    return Table(*head, box=None, header_style="bold", pad_edge=False)
+    longest = max(map(len, names), default=0)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column(head[0], no_wrap=True, min_width=longest or None)
+    for name in head[1:]:
+        table.add_column(name, overflow="fold")
+    return table
