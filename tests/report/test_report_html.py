@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ragassay.core import EnvironmentFailure
-from ragassay.report import write_html
+from ragassay.report import export, write_html, write_junit
 from support.present import present
 
 XSS = [
@@ -361,3 +361,40 @@ def test_what_lies_behind_a_cause_and_listed_parts_are_in_the_page_and_fit_it(
         assert words in text
     assert tab.evaluate("document.documentElement.scrollWidth") <= 320
     assert tab.seen == []
+
+
+@pytest.mark.slow
+def test_the_keys_j_and_k_open_the_next_row_and_the_one_before(store, mixed, tmp_path, visit):
+    write_html(store, mixed, tmp_path / "r.html")
+    tab = visit(tmp_path / "r.html")
+
+    def opened() -> list[str]:
+        ids: list[str] = tab.locator("details.row[open] .id").all_inner_texts()
+        return ids
+
+    shown = tab.locator("details.row .id").all_inner_texts()
+    tab.keyboard.press("j")
+    assert opened() == shown[:1]
+    tab.keyboard.press("j")
+    assert opened() == shown[1:2]
+    tab.keyboard.press("k")
+    assert opened() == shown[:1]
+    # Letters that are typed into the search go there.
+    tab.locator("#find").fill("")
+    tab.locator("#find").press("j")
+    assert opened() == shown[:1]
+    assert tab.seen == []
+
+
+def test_a_report_is_for_its_owner_alone(store, mixed, tmp_path):
+    write_html(store, mixed, tmp_path / "r.html")
+    write_junit(store, mixed, tmp_path / "r.xml")
+    export(store, mixed, "jsonl", tmp_path / "r.jsonl")
+    for path in tmp_path.glob("r.*"):
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_metrics_that_do_not_apply_to_a_row_share_a_line(make, save, store, tmp_path):
+    write_html(store, save([make.row(0, answer="n/a")]), tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Not applicable, the row has no response: answer_relevance" in page

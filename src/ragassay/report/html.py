@@ -236,6 +236,8 @@ class _RowView:
     contexts: list[_ContextView] = field(default_factory=list)
     sections: list[_Section] = field(default_factory=list)
     scores: list[tuple[Score, str]] = field(default_factory=list)
+    # Metrics that do not apply, by the reason.
+    elsewhere: dict[str, list[str]] = field(default_factory=dict)
 
 
 class _Evidence:
@@ -290,7 +292,11 @@ def _row(row: RowResult, number: int, manifest: Manifest) -> _RowView:
     for index in range(len(sample.contexts or ())):
         rated = [(score, part) for score, part in chunks if part.context == index]
         view.contexts.append(_context(view.anchor, index, sample, rated, evidence))
-    view.scores = [(score, _why(score)) for score in row.scores]
+    for score in row.scores:
+        if score.status is Status.NOT_APPLICABLE:
+            view.elsewhere.setdefault(score.reason, []).append(score.metric)
+        else:
+            view.scores.append((score, _why(score)))
     view.sections = list(_sections(row))
     return view
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 from ragassay.core import BadRow, EnvironmentFailure, Manifest, RowResult, Score, Status, Verdict
+from ragassay.report.output_files import private
 from ragassay.report.proof import proof
 from ragassay.report.text import one_line, xml
 from ragassay.report.wording import behind, figure, pass_mark, with_reason
@@ -34,7 +35,7 @@ def write_junit(store: Store, run_id: str, path: str | Path) -> None:
     cannot be written.
     """
     try:
-        with open(path, "w", encoding="utf-8", errors="strict", newline="\n") as out:
+        with open(path, "w", encoding="utf-8", newline="\n", opener=private) as out:
             _write(store, run_id, out)
     except OSError as error:
         raise EnvironmentFailure(

@@ -7,6 +7,14 @@ from pathlib import Path
 
 from ragassay.core import SetupError
 
+
+def private(path: str | os.PathLike[str], flags: int) -> int:
+    """The `opener` of a report's file: a new one is for its owner alone, like the store, for it
+    holds the same texts.
+    """
+    return os.open(path, flags, 0o600)
+
+
 _STORE_ENDINGS = ("", "-wal", "-shm")
 """A store is three files."""
 

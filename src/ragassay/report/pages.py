@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ragassay.core import EnvironmentFailure
 from ragassay.report import wording as say
+from ragassay.report.output_files import private
 from ragassay.report.text import one_line, page
 
 FOLDER = Path(__file__).parent / "templates"
@@ -55,7 +56,7 @@ def write_whole(path: str | Path, pieces: Iterable[str]) -> None:
     """
     part = Path(f"{path}.part")
     try:
-        with part.open("w", encoding="utf-8", newline="\n") as out:
+        with open(part, "w", encoding="utf-8", newline="\n", opener=private) as out:
             out.writelines(pieces)
         part.replace(path)
     except OSError as error:

@@ -18,6 +18,7 @@ from ragassay.core import (
     Status,
     nearest,
 )
+from ragassay.report.output_files import private
 from ragassay.report.proof import place, proof
 from ragassay.report.text import cell, plain, seen, unicode
 from ragassay.report.wording import better_end, with_reason
@@ -81,7 +82,7 @@ def export(store: Store, run_id: str, format: str, target: str | Path | TextIO) 
     if not isinstance(target, str | Path):
         return write(store, run_id, target)
     try:
-        with open(target, "w", encoding="utf-8", newline="") as out:
+        with open(target, "w", encoding="utf-8", newline="", opener=private) as out:
             return write(store, run_id, out)
     except OSError as error:
         raise _unwritable(target, error) from error

@@ -44,6 +44,22 @@
     row.open = true;
     target.scrollIntoView({ block: target === row ? "start" : "center" });
   };
+  const step = (by) => {
+    const shown = Array.from(list.querySelectorAll("details.row")).filter((row) => !row.hidden);
+    const at = shown.findIndex((row) => row.contains(document.activeElement));
+    const next = shown[Math.min(Math.max(at + by, 0), shown.length - 1)];
+    if (!next) return;
+    if (at >= 0 && shown[at] !== next) shown[at].open = false;
+    next.open = true;
+    next.querySelector("summary").focus();
+    next.scrollIntoView({ block: "start" });
+  };
+  addEventListener("keydown", (event) => {
+    const typing = event.target.closest("input, select, textarea");
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "j") step(1);
+    if (event.key === "k") step(-1);
+  });
   let waiting = 0;
   $("find").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(filter, 120); });
   for (const id of ["verdict", "cause"]) $(id).addEventListener("change", filter);
