@@ -137,13 +137,15 @@ def test_json_tables_of_columns_are_rows(tmp_path):
         assert [(s.question, s.response) for s in items] == [("a", "c"), ("b", "d")]
 
 
-def test_an_array_is_streamed_with_lines_and_bad_elements_apart(tmp_path):
+def test_an_array_is_streamed_with_places_and_bad_elements_apart(tmp_path):
     text = (
         b'[\n{"question": "a]}[{\\"", "contexts": ["x", ["y"]]},\n{"question":'
         b' nope},\n\n{"question": "d"}, 7\n]'
     )
     bad, worse, good, number = read(tmp_path, text, "rows.json")
-    assert [r.line for r in (bad, worse, good, number)] == [2, 3, 5, 5]
+    assert [r.line for r in (bad, worse, good, number)] == [1, 2, 3, 4]
+    places = [r.what.partition(": ")[0] for r in (bad, worse, number)]
+    assert places == ["rows.json:2 (row 1)", "rows.json:3 (row 2)", "rows.json:5 (row 4)"]
     assert [r.code for r in (bad, worse, number)] == ["E0303", "E0301", "E0302"]
     assert good.question == "d"
 
@@ -315,6 +317,32 @@ def test_duplicate_ids_are_refused_with_both_lines_unless_ids_are_made(tmp_path)
     data = open_rows(path, make_ids=True)
     assert [s.id for s in data] == ["row-1", "row-3", "row-4"]
     assert "numbered all rows row-<line>" in data.scan().lines
+
+
+@pytest.mark.parametrize("indent", [None, 1], ids=["on one line", "indented"])
+def test_rows_of_an_array_are_numbered_by_their_position(tmp_path, indent):
+    rows = [{"question": f"Q{n}", "contexts": ["c"], "response": "A"} for n in range(3)]
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(rows, indent=indent))
+    data = open_rows(path)
+    assert [s.id for s in data] == ["row-1", "row-2", "row-3"]
+    assert data.scan().lines[-1] == "numbered the rows row-<position> (no id column)"
+    # The same rows as lines, and the list that they were written from, have the same ids.
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert list(open_rows(tmp_path / "rows.jsonl")) == list(data) == list(open_rows(rows))
+
+
+def test_equal_ids_in_an_array_are_named_by_position_and_numbered_instead(tmp_path):
+    rows = [{"id": "a", "question": "Q"}, {"id": "b", "question": "R"}] * 2
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(rows))
+    with pytest.raises(DataError) as caught:
+        open_rows(path).scan()
+    assert caught.value.why == "'a' in positions 1 and 3; 'b' in positions 2 and 4"
+    assert caught.value.fix == "make the ids unique, or number the rows by position: --make-ids"
+    made = open_rows(path, make_ids=True)
+    assert made.scan().rows == 4
+    assert [s.id for s in made] == ["row-1", "row-2", "row-3", "row-4"]
 
 
 def test_the_number_of_rows_that_were_given_an_id_is_reported(tmp_path):

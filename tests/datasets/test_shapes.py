@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from ragassay.core import AppUsage, BadRow, Context, DataError, NothingToDo, Sample, SetupError
 from ragassay.datasets import from_record, open_rows, to_record
+from ragassay.datasets.columns import ALIASES
 from support.examples import examples
 from support.present import present
 from support.rows import bad_rows, samples
@@ -243,6 +244,31 @@ def test_a_row_is_recognised_and_read(name, tmp_path):
     assert {field: getattr(sample, field) for field in expected} == expected
     assert data.scan().lines[0] == f"looks like {shape} rows"
     assert list(open_rows([row])) == [sample]
+
+
+LAYOUTS = {
+    "an indented array": lambda rows: json.dumps(rows, indent=2),
+    "an array on one line": lambda rows: json.dumps(rows),
+    "an array inside an object": lambda rows: json.dumps({"version": 3, "results": rows}),
+    "an indented object": lambda rows: json.dumps({"results": rows, "stats": {"n": 2}}, indent=1),
+}
+
+
+@pytest.mark.parametrize("with_ids", [True, False], ids=["with ids", "without ids"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", CASES)
+def test_every_layout_of_a_file_reads_as_its_lines_do(name, layout, with_ids, tmp_path):
+    plain = {key: cell for key, cell in CASES[name][0].items() if key not in ALIASES["id"]}
+    plain.pop("id", None)
+    ids = [{"id": "a"}, {"id": "b"}] if with_ids else [{}, {}]
+    rows = [{**given, **plain} for given in ids]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "rows.json").write_text(LAYOUTS[layout](rows))
+    expected = samples(open_rows(tmp_path / "rows.jsonl"))
+    data = open_rows(tmp_path / "rows.json")
+    assert samples(data) == expected
+    assert [s.id for s in expected] == (["a", "b"] if with_ids else ["row-1", "row-2"])
+    assert (data.scan().rows, data.scan().bad) == (2, 0)
 
 
 def test_the_whole_log_of_inspect_and_the_whole_file_of_ragchecker_are_read(tmp_path):

@@ -50,8 +50,8 @@ class Sample:
     (1 where ungraded; 0 = judged not relevant); None = unknown. slices: name -> value (query type,
     source). cluster: the query or document the row belongs to. labels: human labels, name -> value.
     answerable: whether the corpus can answer the question. error: what the application said when it
-    failed on this row, None where it did not. line: where the row stood in its source, from 1 (0 =
-    unknown).
+    failed on this row, None where it did not. line: where the row stood in its source: its
+    line, or its place in an array or table, from 1 (0 = unknown).
     """
 
     id: str
@@ -75,7 +75,7 @@ class Sample:
 class BadRow:
     """A row that could not be read: a record beside the others, never a silent gap.
 
-    id: the row's id where it could be read, else "line-N". line: from 1.
+    id: the row's id where it could be read, else "line-N". line: as of a Sample.
     code: key of the error catalogue. what / why / fix: as in RagAssayError.
     """
 

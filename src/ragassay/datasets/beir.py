@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ragassay.core import Context, DataError, Sample, nearest, shorten
 from ragassay.datasets.formats.json_files import JsonLines
-from ragassay.datasets.source import Row, Trouble, hash_file
+from ragassay.datasets.source import Counted, Row, Trouble, hash_file
 from ragassay.datasets.trec import Run, read_qrels
 
 _QRELS = ("qrels.tsv", "qrels.txt", "qrels.tsv.gz", "qrels.txt.gz")
@@ -60,6 +60,7 @@ class BeirFolder:
 
     textual = False
     columns: tuple[str, ...] | None = ("id", "question", "relevant_ids")
+    counted_by: Counted = "line"
 
     def __init__(self, folder: Path, split: str | None = None) -> None:
         self.source = str(folder)

@@ -212,12 +212,13 @@ class Dataset:
 
     def _numbering(self, columns: Columns, unnamed: int, rows: int) -> Iterator[str]:
         """The line about rows that are numbered. unnamed: how many have no id."""
+        number = f"row-<{self._reader.counted_by}>"
         if self._make_ids:
-            yield "numbered all rows row-<line>"
+            yield f"numbered all rows {number}"
         elif unnamed and "id" in columns.read:
-            yield f"numbered {unnamed} of {rows} rows row-<line>, since they have no id"
+            yield f"numbered {unnamed} of {rows} rows {number}, since they have no id"
         elif unnamed:
-            yield "numbered the rows row-<line> (no id column)"
+            yield f"numbered the rows {number} (no id column)"
 
     def _name(self) -> str:
         return "The source" if self.source == "memory" else Path(self.source).name
@@ -245,6 +246,7 @@ class Dataset:
         suspects = set(repeated.tolist())
         if not suspects:
             return
+        counted_by = self._reader.counted_by
         first_line: dict[str, int] = {}
         pairs: list[str] = []
         total = 0
@@ -258,7 +260,8 @@ class Dataset:
             total += 1
             if len(pairs) < 10:
                 name = shorten(item.id, 40)
-                pairs.append(f"{name!r} in lines {first_line[item.id]} and {item.line}")
+                places = f"{counted_by}s {first_line[item.id]} and {item.line}"
+                pairs.append(f"{name!r} in {places}")
         if total:
             if total > len(pairs):
                 pairs.append("...")
@@ -268,7 +271,7 @@ class Dataset:
                 f"{total} row{verb} an id that another row has.",
                 where=self.source,
                 why="; ".join(pairs),
-                fix="make the ids unique, or number the rows by line: --make-ids",
+                fix=f"make the ids unique, or number the rows by {counted_by}: --make-ids",
             )
 
 
@@ -305,7 +308,8 @@ def open_rows(
     pandas or polars data frame, a pyarrow Table, RecordBatch or RecordBatchReader, a Hugging Face
     dataset, or a generator of dicts. mapping: field -> column, for columns that are not recognised.
     slices: columns that are slices. format: of the file, where its name does not say. make_ids:
-    number the rows by line ("row-1" ...) instead of reading their ids.
+    number the rows by line, those of arrays and tables by position ("row-1"
+    ...), instead of reading their ids.
 
     Raises DataError when the source cannot be read, NothingToDo when it is empty, SetupError when
     its columns are not recognised, `mapping` or `slices` name what is not there, or pyarrow is

@@ -21,7 +21,7 @@ from ragassay.core import Context, Sample, SetupError, shorten
 from ragassay.datasets.formats.arrow_files import ArrowTable, check_columns
 from ragassay.datasets.formats.json_files import JsonLines
 from ragassay.datasets.record import to_record
-from ragassay.datasets.source import Reader, Row, Trouble
+from ragassay.datasets.source import Counted, Reader, Row, Trouble
 
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _BATCH = 1024
@@ -35,6 +35,7 @@ class InMemory:
     source = "memory"
     textual = False
     notes: tuple[str, ...] = ()
+    counted_by: Counted = "position"
 
     def __init__(
         self, again: Callable[[], Iterable[object]], columns: tuple[str, ...] | None = None
@@ -57,6 +58,8 @@ class Spooled(JsonLines):
     """The rows of a generator, kept in a temporary file that is removed with this reader or at
     exit.
     """
+
+    counted_by: Counted = "position"
 
     def __init__(self, rows: Iterable[object]) -> None:
         handle, name = tempfile.mkstemp(prefix="ragassay-rows-", suffix=".jsonl")

@@ -9,7 +9,7 @@ from dataclasses import fields
 from ragassay.core import BadRow, DataError, Sample
 from ragassay.datasets.columns import Columns
 from ragassay.datasets.rows import RowMaker
-from ragassay.datasets.source import Row, Trouble
+from ragassay.datasets.source import Counted, Row, Trouble
 
 
 class _OneRecord:
@@ -19,6 +19,7 @@ class _OneRecord:
     textual = False
     columns: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
+    counted_by: Counted = "position"
 
     def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
         return iter(())

@@ -17,7 +17,7 @@ from ragassay.datasets.source import Reader, Row, Trouble
 class Records:
     """The raw rows of a source, in order: (line, id, row). Iterating reads it from the start.
 
-    Read with the same readers as Samples, and with the same ids ("row-<line>" where a row has
+    Read with the same readers as Samples, and with the same ids ("row-1" ... where rows have
     none), so that a record and a Sample of one row are told by the same name. `bad` counts the rows
     of the last reading that could not be read.
     """

@@ -10,11 +10,12 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol, cast
+from typing import BinaryIO, Literal, Protocol, cast
 
 from ragassay.core import DataError, NothingToDo, nearest, shorten
 
 Row = dict[str, object]
+Counted = Literal["line", "position"]
 
 READ_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile, OSError)
 """What reading on may raise in the middle of a file: a cut or damaged gzip stream, or the disk
@@ -47,16 +48,19 @@ class Reader(Protocol):
 
     source: absolute path, or "memory". textual: every cell is text (CSV), so numbers are parsed out
     of it. columns: known before the rows are (a header, a schema), else None. notes: said once
-    about the source.
+    about the source. counted_by: what the numbers of its rows count.
     """
 
     source: str
     textual: bool
     columns: tuple[str, ...] | None
     notes: tuple[str, ...]
+    counted_by: Counted
 
     def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
-        """(line from 1, row). Raises DataError when the whole source cannot be read."""
+        """(line, or position among the rows, from 1, row). Raises DataError when the whole source
+        cannot be read.
+        """
         ...
 
     def where(self, line: int) -> str:
@@ -239,7 +243,7 @@ class FileReader:
     textual = False
     columns: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
-    unit = ""
+    counted_by: Counted = "line"
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -249,7 +253,8 @@ class FileReader:
         raise NotImplementedError
 
     def where(self, line: int) -> str:
-        return f"{self.path.name}:{self.unit}{line}"
+        unit = "row " if self.counted_by == "position" else ""
+        return f"{self.path.name}:{unit}{line}"
 
     def content_hash(self) -> str:
         return hash_file(self.path)

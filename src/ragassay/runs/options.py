@@ -162,7 +162,7 @@ class Options:
         (), "Column to slice results by. Repeatable.", flags=("--slice",), convert=tuple
     )
     format: str | None = option(None, "Format of the file, where its ending does not say.")
-    make_ids: bool = option(False, "Number the rows by line instead of reading ids.")
+    make_ids: bool = option(False, "Number the rows by line or position instead of reading ids.")
     limit: int | None = option(None, "Only the first N rows.", at_least=1)
     rubrics: tuple[str, ...] = option(
         (), "Your own rubric file. Repeatable.", flags=("--rubric",), convert=_absolute_paths

@@ -17,7 +17,7 @@ import orjson
 
 from ragassay.core import DataError, NothingToDo, SetupError, shorten
 from ragassay.datasets.formats.base import Format
-from ragassay.datasets.source import FileReader, Row, Trouble, broken_file
+from ragassay.datasets.source import Counted, FileReader, Row, Trouble, broken_file
 
 _BATCH = 256
 
@@ -99,7 +99,7 @@ def _single_row(part: Any, pyarrow: Any) -> Row | Trouble:
 class ParquetFile(FileReader):
     """.parquet, by batches of its row groups."""
 
-    unit = "row "
+    counted_by: Counted = "position"
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -147,7 +147,7 @@ class ArrowFile(FileReader):
     Not memory-mapped: a file that is cut while it is read must be an error, not a bus error.
     """
 
-    unit = "row "
+    counted_by: Counted = "position"
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -195,6 +195,7 @@ class SavedDataset:
 
     textual = False
     notes: tuple[str, ...] = ("a dataset saved by Hugging Face datasets",)
+    counted_by: Counted = "position"
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -233,6 +234,7 @@ class ArrowTable:
     source = "memory"
     textual = False
     notes: tuple[str, ...] = ()
+    counted_by: Counted = "position"
 
     def __init__(self, open_batches: Callable[[Any], Any]) -> None:
         self.pyarrow = load("pyarrow")

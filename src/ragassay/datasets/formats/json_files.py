@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import BinaryIO, cast
 
 import orjson
@@ -59,7 +60,21 @@ class JsonFile(FileReader):
 
     One object is read whole: it may hold the rows under "rows", "results" and the like, be a table
     of columns (name -> list of cells, or name -> {row: cell}), or be itself the only row.
+
+    Rows of an array and of an object are numbered by their position, so that they have the same
+    numbers however the file is laid out: an array may be written on one line.
     """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        # (number, line) of the row that was read last, for the place that a message names.
+        self._last = (0, 0)
+
+    def where(self, line: int) -> str:
+        number, line_of_row = self._last
+        if self.counted_by == "position" and line == number:
+            return f"{self.path.name}:{line_of_row} (row {line})"
+        return super().where(line)
 
     def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
         limit = line_limit(self.path)
@@ -71,10 +86,14 @@ class JsonFile(FileReader):
             except READ_ERRORS as error:
                 raise broken_file(self.path, error) from error
             if first.startswith(b"["):
-                yield from _ArrayScanner(file, limit).elements()
+                self.counted_by = "position"
+                for number, (line, row) in enumerate(_ArrayScanner(file, limit).elements(), 1):
+                    self._last = (number, line)
+                    yield number, row
             elif _is_object(first) and not self._is_one_line(file, start, limit):
                 yield from _lines(file, limit)
             else:
+                self.counted_by = "position"
                 yield from self._object(file, limit)
 
     def _is_one_line(self, file: BinaryIO, start: int, limit: int) -> bool:
@@ -296,8 +315,8 @@ class _ArrayScanner:
     """Splits the array that a file is into its elements, by brackets and quotes and without parsing
     them.
 
-    A row's line is the one its first character stands on. Only the element at hand is in memory,
-    and one over the limit is passed over.
+    The line of an element is the one its first character stands on. Only the element at hand is in
+    memory, and one over the limit is passed over.
     """
 
     def __init__(self, file: BinaryIO, limit: int) -> None:
