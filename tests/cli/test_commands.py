@@ -46,7 +46,7 @@ def ragassay(folder, *arguments, code=0, **environment):
     return done
 
 
-def test_the_first_line_says_that_contexts_were_not_judged_where_their_column_was_not_recognised(
+def test_contexts_of_an_unknown_name_stop_the_command_until_they_are_named_taken_or_not_needed(
     folder,
 ):
     rows = []
@@ -58,12 +58,21 @@ def test_the_first_line_says_that_contexts_were_not_judged_where_their_column_wa
         "".join(json.dumps(r) + "\n" for r in rows) + "not a row\n"
     )  # a line that cannot be read hides nothing
     (folder / "rows.jsonl").write_text(lines, encoding="utf-8")
-    done = ragassay(folder, "evaluate", "rows.jsonl")
-    assert "no row has contexts, so nothing was judged on them" in " ".join(
-        done.stdout.split("\n\n")[0].split()
-    )
-    assert "ignored" in done.stderr
-    assert "stuff" in done.stderr
+    done = ragassay(folder, "evaluate", "rows.jsonl", code=2)
+    assert done.stdout == ""
+    assert "E0318" in done.stderr
+    assert "--map contexts=stuff, which --yes takes" in done.stderr
+    done = ragassay(folder, "evaluate", "rows.jsonl", "--yes")
+    assert "read stuff as contexts" in done.stderr
+    done = ragassay(folder, "evaluate", "rows.jsonl", "--metrics", "answer_relevance")
+    assert "ignored kind, stuff" in done.stderr
+
+
+def test_a_field_that_map_names_twice_is_an_error(folder):
+    maps = ("--map", "question=kind", "--map", "question=question")
+    done = ragassay(folder, "evaluate", "rows.jsonl", *maps, code=2)
+    assert "E0101" in done.stderr
+    assert "--map says twice what is read as question" in done.stderr
 
 
 def test_evaluate_says_what_it_read_what_broke_and_what_to_do_next(folder):

@@ -249,7 +249,7 @@ def test_a_wrong_name_in_map_or_slices_is_refused_with_the_nearest(mapping, slic
 
 def test_no_known_column_is_refused_with_the_columns_and_a_command_line():
     with pytest.raises(SetupError) as caught:
-        open_rows([{"my_query_text": "Q", "bot reply": "A", "doc_blob": "c"}])
+        open_rows([{"my_query_text": "Q", "bot reply": "A", "doc_blob": "A text of some words."}])
     assert caught.value.code == "E0307"
     assert "my_query_text, bot reply, doc_blob" in caught.value.why
     assert (

@@ -292,7 +292,7 @@ def _take_fields(kind: type, arguments: dict[str, Any]) -> Any:
 
 def pairs(items: Iterable[str]) -> dict[str, str]:
     """field=column texts as a mapping. Raises SetupError E0101."""
-    mapping = {}
+    mapping: dict[str, str] = {}
     for item in items:
         field, sign, column = item.partition("=")
         if not sign or not field.strip() or not column.strip():
@@ -301,6 +301,14 @@ def pairs(items: Iterable[str]) -> dict[str, str]:
                 "--map takes field=column.",
                 where=f"--map {item}",
                 fix="for example --map question=prompt",
+            )
+        if field.strip() in mapping:
+            raise SetupError(
+                "E0101",
+                f"--map says twice what is read as {field.strip()}.",
+                where=f"--map {item}",
+                why=f"and --map {field.strip()}={mapping[field.strip()]}",
+                fix="keep one of them",
             )
         mapping[field.strip()] = column.strip()
     return mapping

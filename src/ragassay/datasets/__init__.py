@@ -17,6 +17,7 @@ from ragassay.datasets.trec import (
     write_qrels,
     write_run,
 )
+from ragassay.datasets.unread import Unread
 from ragassay.datasets.writing import WRITTEN_SHAPES, WriteReport, write_rows
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Records",
     "Scan",
     "TopicCounts",
+    "Unread",
     "WriteReport",
     "beir_samples",
     "count_topics",

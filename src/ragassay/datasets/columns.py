@@ -253,6 +253,13 @@ class Columns:
             quiet=set(self.quiet),
         )
 
+    @property
+    def says_anything(self) -> bool:
+        """Whether something is read that can be measured. Without the fields that no row has shown
+        yet.
+        """
+        return any(field in self.read and field not in self.quiet for field in SUBSTANCE)
+
     def adopt(self, column: str, line: int) -> bool:
         """Read a column that first appears in this line, if its field is still free. Says whether
         it is.
@@ -328,8 +335,8 @@ def choose(
     """Decide what is read. columns: top-level names; nested: dotted paths inside objects; name: of
     the source.
 
-    Raises SetupError: E0307 nothing recognised, E0308 a name in `mapping` or `slices` that does not
-    exist, E0311 two columns for one field.
+    Raises SetupError: E0308 a name in `mapping` or `slices` that does not exist, E0311 two columns
+    for one field.
     """
     everything = list(dict.fromkeys([*columns, *nested]))
     _check_mapping(mapping, slices, everything, name)
@@ -350,8 +357,6 @@ def choose(
     # After all fields, since a label column may also be one that a field is read from.
     marks = _marks(shape, columns, {*read.values(), *slices})
     ignored = _unread(columns, {*read.values(), *slices, *marks})
-    if not any(field in read for field in SUBSTANCE):
-        raise _nothing_recognised(everything, name)
     quiet = _quiet(shape, everything, read)
     read |= quiet
     # In the order of the fields, whatever --map named first: messages list them so.
@@ -432,17 +437,7 @@ def _quiet(shape: Shape, columns: Sequence[str], read: Mapping[str, str]) -> dic
     return {field: column for field, column in free.items() if column.partition(".")[0] in roots}
 
 
-def _nothing_recognised(columns: Sequence[str], name: str) -> SetupError:
-    return SetupError(
-        "E0307",
-        f"No column of {name} is one that RagAssay reads.",
-        where=name,
-        why=f"columns: {_listed(columns) or 'none'}",
-        fix=f"name the columns: ragassay evaluate {name} {_guess(columns)}",
-    )
-
-
-def _listed(columns: Sequence[str]) -> str:
+def listed(columns: Sequence[str]) -> str:
     """The first 20 names."""
     names = ", ".join(shorten(column, 40) for column in columns[:20])
     return f"{names} ..." if len(columns) > 20 else names
@@ -469,7 +464,7 @@ def _pick(
         strong = [column for column in candidates if normal(column) not in WEAK]
         candidates = strong or candidates
     if len(candidates) > 1:
-        choices = [f"--map {field}={_quote(column)}" for column in candidates[:3]]
+        choices = [f"--map {field}={quote(column)}" for column in candidates[:3]]
         raise SetupError(
             "E0311",
             f"{len(candidates)} columns of {source} would be read as {field}.",
@@ -494,7 +489,7 @@ def _check_mapping(
             fix = "fields: " + ", ".join(ALIASES)
             # The usual mistake is to name the column first.
             if column in ALIASES:
-                fix = f"write --map {column}={_quote(field)} (field=column)"
+                fix = f"write --map {column}={quote(field)} (field=column)"
             raise SetupError(
                 "E0308",
                 f"There is no field {shorten(field, 40)!r} to read a column"
@@ -514,43 +509,12 @@ def _check_column(column: str, columns: Sequence[str], where: str, name: str) ->
             "E0308",
             f"{name} has no column {shorten(column, 40)!r}.{nearest(column, columns)}",
             where=where,
-            why=f"columns: {_listed(columns)}",
+            why=f"columns: {listed(columns)}",
             fix="take one of its columns",
         )
 
 
-_HINTS = {
-    "question": ("quest", "query", "prompt", "ask", "input", "utterance"),
-    "contexts": ("context", "doc", "passage", "chunk", "source", "evidence"),
-    "response": ("answ", "resp", "output", "gener", "reply", "predict", "complet"),
-}
-
-
-def _guess(columns: Sequence[str]) -> str:
-    """--map options for the columns that sound right, with a placeholder where none does."""
-    parts: list[str] = []
-    used: set[str] = set()
-    for field, hints in _HINTS.items():
-        unused = [column for column in columns if column not in used]
-        column = _sounds_like(hints, unused)
-        used.add(column)
-        if column:
-            parts.append(f"--map {field}={_quote(column)}")
-        # Rows without contexts can be measured; without a question or a response hardly.
-        elif field != "contexts":
-            parts.append(f"--map {field}=COLUMN")
-    return " ".join(parts)
-
-
-def _sounds_like(hints: Sequence[str], columns: Sequence[str]) -> str:
-    """The first column in whose name a hint occurs, "" for none."""
-    for column in columns:
-        if any(hint in column.lower() for hint in hints):
-            return column
-    return ""
-
-
-def _quote(column: str) -> str:
+def quote(column: str) -> str:
     """The name as a shell takes it."""
     text = shorten(column, 60)
     if re.fullmatch(r"[\w.\-]+", text):

@@ -21,11 +21,12 @@ from ragassay.core import (
     nearest,
     shorten,
 )
-from ragassay.datasets.columns import Columns, choose, nested_paths
+from ragassay.datasets.columns import Columns, choose, listed, nested_paths, quote
 from ragassay.datasets.formats import FORMATS, Format
 from ragassay.datasets.record import to_record
 from ragassay.datasets.rows import RowMaker
 from ragassay.datasets.source import Reader, Row, Trouble, find_file
+from ragassay.datasets.unread import FIELDS, Unread, unread_columns
 
 _PEEK_ROWS = 200
 _PEEK_SIZE = 32 * 1024 * 1024
@@ -45,7 +46,8 @@ class Scan:
     columns: as found. mapping: column -> field, as read. ignored: columns that are not read. lines:
     how the rows are read, one sentence each, for the user. notes: what was read in a way worth
     knowing, with counts. source: absolute path, or "memory". source_hash: hash of the file's bytes,
-    or of the rows in memory.
+    or of the rows in memory. given: those of question, contexts and response that are not empty in
+    every row.
     """
 
     rows: int
@@ -58,6 +60,7 @@ class Scan:
     notes: tuple[str, ...]
     source: str
     source_hash: str
+    given: frozenset[str] = frozenset(FIELDS)
 
 
 class Dataset:
@@ -69,10 +72,16 @@ class Dataset:
     """
 
     def __init__(
-        self, reader: Reader, columns: Columns, first_columns: tuple[str, ...], make_ids: bool
+        self,
+        reader: Reader,
+        columns: Columns,
+        first_columns: tuple[str, ...],
+        nested: tuple[str, ...],
+        make_ids: bool,
     ) -> None:
         self._reader = reader
         self._first_columns = first_columns
+        self._nested = nested
         self._make_ids = make_ids
         self.columns = columns
 
@@ -83,6 +92,21 @@ class Dataset:
 
     def __iter__(self) -> Iterator[Sample | BadRow]:
         return self._read(self.columns.copy(), dict.fromkeys(self._first_columns), Counter())
+
+    def unread(self, fields: Sequence[str]) -> tuple[Unread, ...]:
+        """What of the unread columns could be each of these fields."""
+        read = self.columns.read
+        quiet = self.columns.quiet
+        used = [column for field, column in read.items() if field not in quiet | set(fields)]
+        rows = (row for _, row in self._reader.rows() if isinstance(row, dict))
+        return unread_columns(rows, (*used, *self.columns.slices, *self.columns.marks), fields)
+
+    def with_mapping(self, mapping: Mapping[str, str]) -> Dataset:
+        """The same rows, read by this mapping of fields to columns."""
+        name = _name_of(self._reader)
+        slices = self.columns.slices
+        columns = choose(self._first_columns, self._nested, mapping, slices, name)
+        return Dataset(self._reader, columns, self._first_columns, self._nested, self._make_ids)
 
     @property
     def cuttable(self) -> bool:
@@ -174,6 +198,7 @@ class Dataset:
         hashes = array("q")
         bad_rows: list[BadRow] = []
         rows = bad = unnamed = 0
+        missing = set(FIELDS)
         for item in self._read(columns, known_columns, notes):
             rows += 1
             # Hashes for the ids themselves: a million ids would take a hundred megabytes.
@@ -184,6 +209,9 @@ class Dataset:
                     bad_rows.append(item)
             else:
                 unnamed += item.id == f"row-{item.line}"
+                # Most rows are past this in the first row.
+                if missing:
+                    missing -= {field for field in missing if getattr(item, field)}
             if not file_hash:
                 digest.update(_hashed_bytes(item))
         if not rows:
@@ -208,6 +236,7 @@ class Dataset:
             tuple(f"{count} {note}" for note, count in sorted(notes.items())),
             self.source,
             file_hash or digest.hexdigest(),
+            frozenset(FIELDS) - missing,
         )
 
     def _numbering(self, columns: Columns, unnamed: int, rows: int) -> Iterator[str]:
@@ -300,6 +329,7 @@ def open_rows(
     slices: Sequence[str] = (),
     format: str | None = None,
     make_ids: bool = False,
+    guess: bool = False,
 ) -> Dataset:
     """Open rows, recognise their columns, and return them as a Dataset.
 
@@ -309,21 +339,53 @@ def open_rows(
     dataset, or a generator of dicts. mapping: field -> column, for columns that are not recognised.
     slices: columns that are slices. format: of the file, where its name does not say. make_ids:
     number the rows by line, those of arrays and tables by position ("row-1"
-    ...), instead of reading their ids.
+    ...), instead of reading their ids. guess: where no column is known, read those that clearly
+    fit a field by their names or by what they hold.
 
     Raises DataError when the source cannot be read, NothingToDo when it is empty, SetupError when
     its columns are not recognised, `mapping` or `slices` name what is not there, or pyarrow is
     needed and missing.
     """
     reader = open_reader(source, format)
-    name = "the data" if reader.source == "memory" else Path(reader.source).name
+    name = _name_of(reader)
     first = _first_rows(reader)
     if not first.good:
         raise _nothing_readable(reader, name, first.troubles)
-    columns = choose(
-        list(first.columns), list(first.nested), dict(mapping or {}), tuple(slices), name
+    names, nested = tuple(first.columns), tuple(first.nested)
+    columns = choose(names, nested, dict(mapping or {}), tuple(slices), name)
+    if not columns.says_anything:
+        rows = (row for _, row in reader.rows() if isinstance(row, dict))
+        fitting = unread_columns(rows, slices, FIELDS)
+        guesses = {unread.field: unread.guess for unread in fitting if unread.guess}
+        if not (guess and guesses):
+            raise _nothing_recognised((*names, *nested), name, guesses)
+        columns = choose(names, nested, guesses, tuple(slices), name)
+    return Dataset(reader, columns, names, nested, make_ids)
+
+
+def _nothing_recognised(
+    columns: Sequence[str], name: str, guesses: Mapping[str, str]
+) -> SetupError:
+    """The error for rows of which nothing is read, with a command to start from."""
+    options: list[str] = []
+    for field in FIELDS:
+        if field in guesses:
+            options.append(f"--map {field}={quote(guesses[field])}")
+        # Rows without contexts can be measured; without a question or a response hardly.
+        elif field != "contexts":
+            options.append(f"--map {field}=COLUMN")
+    return SetupError(
+        "E0307",
+        f"No column of {name} is one that RagAssay reads.",
+        where=name,
+        why=f"columns: {listed(columns) or 'none'}",
+        fix=f"name the columns: ragassay evaluate {name} {' '.join(options)}",
     )
-    return Dataset(reader, columns, tuple(first.columns), make_ids)
+
+
+def _name_of(reader: Reader) -> str:
+    """The source in messages."""
+    return "the data" if reader.source == "memory" else Path(reader.source).name
 
 
 @dataclass(slots=True)

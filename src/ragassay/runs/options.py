@@ -162,6 +162,11 @@ class Options:
         (), "Column to slice results by. Repeatable.", flags=("--slice",), convert=tuple
     )
     format: str | None = option(None, "Format of the file, where its ending does not say.")
+    yes: bool = option(
+        False,
+        "Read an unknown column as the question, contexts or response where it clearly fits.",
+        flags=("--yes", "-y"),
+    )
     make_ids: bool = option(False, "Number the rows by line or position instead of reading ids.")
     limit: int | None = option(None, "Only the first N rows.", at_least=1)
     rubrics: tuple[str, ...] = option(

@@ -24,6 +24,7 @@ from ragassay.metrics import (
     roles_of,
 )
 from ragassay.runs.application import App, Application, open_application
+from ragassay.runs.field_check import guess_fields
 from ragassay.runs.governance import judged_rubrics, self_preference, sent_fields
 from ragassay.runs.options import Options
 
@@ -172,6 +173,15 @@ def make_plan(
         )
     else:
         scan = dataset.scan()
+        # A resume goes on with what the run began with.
+        if earlier is None:
+            guesses = guess_fields(dataset, scan, setup)
+            if guesses:
+                # Stored with the options, so that a resume reads the same columns.
+                mapping = {**setup.options.mapping, **guesses}
+                setup = replace(setup, options=replace(setup.options, mapping=mapping))
+                dataset = dataset.with_mapping(mapping)
+                scan = dataset.scan()
     shared = {field.name: getattr(setup, field.name) for field in fields(setup)}
     return Plan(**shared, dataset=dataset, scan=scan)
 
@@ -186,6 +196,7 @@ def open_dataset(rows: object, options: Options) -> Dataset:
         slices=options.slices,
         format=options.format,
         make_ids=options.make_ids,
+        guess=options.yes,
     )
 
 

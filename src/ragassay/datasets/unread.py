@@ -1,0 +1,178 @@
+"""The unread columns that could be a field which no row has: by their names, or by what they hold.
+
+A file whose answers stand in a column of an unknown name would otherwise be measured without them,
+and its result would say that all is well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ragassay.datasets.cells import TEXT_KEYS, unpack
+from ragassay.datasets.columns import normal
+
+FIELDS = ("question", "contexts", "response")
+"""The fields that are asked for: without them, little of an answer can be judged."""
+_WORDS = {
+    "question": {"question", "query", "utterance", "ask", "asked", "prompt"},
+    "contexts": {
+        *("context", "contexts", "doc", "docs", "document", "documents", "passage", "passages"),
+        *("chunk", "chunks", "snippet", "snippets", "evidence", "retrieved", "retrieval", "hits"),
+        *("source", "sources", "nodes", "paragraph", "paragraphs", "knowledge", "article"),
+        *("articles", "excerpts"),
+    },
+    "response": {
+        *("response", "answer", "reply", "output", "completion", "generation", "generated"),
+        *("prediction", "predicted", "answered", "replied"),
+    },
+}
+"""Field -> words of which one in a column's name says that it is the field."""
+_OTHER_WORDS = {
+    *("id", "ids", "url", "urls", "uri", "link", "path", "file", "filename", "score", "scores"),
+    *("count", "num", "number", "time", "date", "latency", "tokens", "cost", "price", "label"),
+    *("labels", "category", "tag", "tags", "type", "lang", "language", "version", "name"),
+    *("expected", "reference", "references", "gold", "golden", "truth", "gt", "ideal", "correct"),
+    *("target", "human", "relevant", "supporting", "note", "notes", "comment", "comments"),
+    *("explanation", "rationale", "reason", "reasoning", "feedback", "title", "description"),
+    *("metadata", "meta", "system", "instruction", "instructions", "template", "history"),
+    *("messages", "error", "traceback", "config", "settings", "user", "author", "status"),
+}
+"""Words in the names of columns that hold something else, whatever other words are there."""
+_MOST_ROWS = 50
+_MOST_CANDIDATES = 5
+_DEEPEST = 3
+_FEWEST_WORDS = 4
+"""Words from which on, on the average, a column holds prose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What could be a field that no row has. guess: the column that clearly fits, "" for none.
+    candidates: the columns that may be meant, the guess among them. example: a value of the first.
+    is_clear: whether they are known by their names or their lists, and not for being prose alone.
+    """
+
+    field: str
+    guess: str
+    candidates: tuple[str, ...]
+    example: object
+    is_clear: bool
+
+
+Values = Mapping[str, Sequence[object]]
+
+
+def unread_columns(
+    rows: Iterable[Mapping[str, object]], used: Iterable[str], fields: Sequence[str]
+) -> tuple[Unread, ...]:
+    """For each of these fields what could be it in the first of these rows, without fields for
+    which nothing could. used: columns, or paths into objects, that are read already.
+    """
+    values = _values(rows, set(used))
+    found: list[Unread] = []
+    taken: set[str] = set()
+    for field in fields:
+        free = {column: cells for column, cells in values.items() if column not in taken}
+        unread = _could_be(field, free)
+        if unread is not None:
+            taken.add(unread.guess)
+            found.append(unread)
+    return tuple(found)
+
+
+def _could_be(field: str, values: Values) -> Unread | None:
+    fits = _FITS[field]
+    fitting = [column for column, cells in values.items() if fits(cells) and not _is_other(column)]
+    named = [column for column in fitting if _words(column) & _WORDS[field]]
+    lists = [column for column in fitting if field == "contexts" and _are_lists(values[column])]
+    for columns in (named, lists):
+        if columns:
+            guess = columns[0] if len(columns) == 1 else ""
+            shown = tuple(columns[:_MOST_CANDIDATES])
+            return Unread(field, guess, shown, values[shown[0]][0], True)
+    prose = [column for column in fitting if _is_prose(values[column])]
+    if field == "question" or not prose:
+        return None
+    shown = tuple(prose[:_MOST_CANDIDATES])
+    return Unread(field, "", shown, values[shown[0]][0], False)
+
+
+def _values(rows: Iterable[Mapping[str, object]], used: set[str]) -> dict[str, list[object]]:
+    """Column or path -> its cells that hold something, of the first rows."""
+    values: dict[str, list[object]] = {}
+    for number, row in enumerate(rows):
+        if number == _MOST_ROWS:
+            break
+        for path, cell in _leaves(row, "", _DEEPEST):
+            if path not in used and cell not in (None, "", [], {}):
+                values.setdefault(path, []).append(cell)
+    return values
+
+
+def _leaves(fields: Mapping[str, object], prefix: str, depth: int) -> Iterator[tuple[str, object]]:
+    for key, cell in list(fields.items())[:200]:
+        path = f"{prefix}{key}"
+        if isinstance(cell, dict) and depth > 1:
+            yield from _leaves(cell, f"{path}.", depth - 1)
+        else:
+            yield path, cell
+
+
+def _words(column: str) -> set[str]:
+    """The words of the last part of the column's name: "attributes.botReply" has "bot", "reply"."""
+    last = column.rpartition(".")[2]
+    return set(re.split(r"[\W_]+", normal(last)))
+
+
+def _is_other(column: str) -> bool:
+    return bool(_words(column) & _OTHER_WORDS)
+
+
+def _texts(cell: object) -> list[str]:
+    """The texts that a cell holds as contexts do: in a list, or one alone."""
+    parsed = unpack(cell)
+    if isinstance(parsed, str):
+        return [parsed]
+    texts: list[str] = []
+    for item in parsed if isinstance(parsed, list) else [parsed]:
+        if isinstance(item, dict):
+            item = next((item[key] for key in TEXT_KEYS if key in item), None)
+        if isinstance(item, str):
+            texts.append(item)
+    return texts
+
+
+def _are_texts(cells: Sequence[object]) -> bool:
+    """Whether the cells are texts, and no lists written as such."""
+    return _most(cells, lambda cell: isinstance(cell, str) and isinstance(unpack(cell), str))
+
+
+def _are_lists(cells: Sequence[object]) -> bool:
+    """Whether the cells are lists of texts, each of some words."""
+    return _most(cells, lambda cell: isinstance(unpack(cell), list)) and _is_prose(cells)
+
+
+def _hold_contexts(cells: Sequence[object]) -> bool:
+    return _most(cells, lambda cell: bool(_texts(cell))) and _is_prose(cells)
+
+
+def _is_prose(cells: Sequence[object]) -> bool:
+    """Whether the texts are sentences rather than names or kinds, and mostly differ."""
+    texts: list[str] = []
+    for cell in cells:
+        texts += _texts(cell)
+    words = sum(len(text.split()) for text in texts)
+    return words >= _FEWEST_WORDS * max(len(texts), 1) and 2 * len(set(texts)) > len(texts) > 0
+
+
+def _most(cells: Sequence[object], test: Callable[[object], bool]) -> bool:
+    return 2 * sum(map(test, cells)) > len(cells)
+
+
+_FITS: dict[str, Callable[[Sequence[object]], bool]] = {
+    "question": _are_texts,
+    "contexts": _hold_contexts,
+    "response": _are_texts,
+}

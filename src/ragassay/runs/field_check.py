@@ -1,0 +1,95 @@
+"""The check that rows have the fields that are to be judged, before anything is asked about them.
+
+Rows may well have no contexts (an answer from the model alone, set beside a reference) or no
+response (a ranking with judged documents). But where columns are left unread that could be the
+field, the rows have probably been misread, and a result without them would reassure for no reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from ragassay.core import SetupError, shorten
+
+if TYPE_CHECKING:
+    from ragassay.datasets import Dataset, Scan, Unread
+    from ragassay.runs.plan import Setup
+
+# Field -> fields that say why rows would be without it.
+_REASONS: Mapping[str, frozenset[str]] = {
+    "question": frozenset(),
+    "contexts": frozenset({"reference", "expected_facts", "context_ids", "relevant_ids"}),
+    "response": frozenset({"relevant_ids"}),
+}
+
+
+_NOUNS = {"question": "a question", "contexts": "contexts", "response": "a response"}
+
+
+def guess_fields(dataset: Dataset, scan: Scan, setup: Setup) -> dict[str, str]:
+    """Field -> the column that `--yes` reads as it, for fields that no row has. Raises SetupError
+    E0318 where a column could be such a field and is not to be taken.
+    """
+    missing = _missing(scan, setup)
+    if not missing:
+        return {}
+    read = set(scan.mapping.values())
+    unread = [
+        each
+        for each in dataset.unread(missing)
+        # Prose that may be anything is no reason to stop where the rows make sense without it.
+        if each.is_clear or not read & _REASONS[each.field]
+    ]
+    if unread and not (setup.options.yes and all(each.guess for each in unread)):
+        raise _unread_error(unread, scan)
+    return {each.field: each.guess for each in unread}
+
+
+def _missing(scan: Scan, setup: Setup) -> list[str]:
+    """The fields that no row has and that a metric is not to be had without."""
+    absent = [field for field in _REASONS if field not in scan.given]
+    if setup.application is not None:
+        absent = [field for field in absent if field == "question"]
+    needed: set[str] = set()
+    for metric in setup.metrics:
+        for need in metric.declaration.needs:
+            alternatives = set(need.split("|"))
+            if not alternatives & (scan.given | set(scan.mapping.values()) - set(absent)):
+                needed |= alternatives
+    return [field for field in absent if field in needed]
+
+
+def _unread_error(unread: Sequence[Unread], scan: Scan) -> SetupError:
+    from ragassay.datasets.columns import quote
+
+    fields = " or ".join(_NOUNS[each.field] for each in unread)
+    columns = list(dict.fromkeys(chain.from_iterable(each.candidates for each in unread)))
+    verb = "is" if len(columns) == 1 else "are"
+    if scan.source == "memory":
+        items = ", ".join(f"{each.field!r}: {_column(each)!r}" for each in unread)
+        fix, yes, metrics = f"mapping={{{items}}}", "yes=True", "metrics=[...]"
+    else:
+        fix = " ".join(f"--map {each.field}={quote(_column(each))}" for each in unread)
+        yes, metrics = "--yes", "--metrics"
+    takes = f", which {yes} takes" if all(each.guess for each in unread) else ""
+    return SetupError(
+        "E0318",
+        f"No row has {fields}, and {', '.join(map(shorten, columns))} {verb} not read.",
+        where=scan.source,
+        why=f"{shorten(columns[0])} holds {_shown(unread[0].example)}",
+        fix=f"{fix}{takes}; or name with {metrics} what can be measured without",
+    )
+
+
+def _column(unread: Unread) -> str:
+    """The column that is meant, or a placeholder where it may be one of several."""
+    return unread.candidates[0] if len(unread.candidates) == 1 else "COLUMN"
+
+
+def _shown(value: object) -> str:
+    """The beginning of a value."""
+    if isinstance(value, list) and value:
+        value = value[0]
+    return shorten(value if isinstance(value, str) else repr(value), 60)

@@ -1,0 +1,170 @@
+"""Columns of unknown names: the option that names them is printed, or the guess is taken."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ragassay.core import Context, Sample, SetupError
+from ragassay.runs.options import make_options
+from ragassay.runs.plan import Plan, make_plan
+
+BRIDGES = [("Pont A", "12 kilometres"), ("Pont B", "300 metres"), ("Pont C", "2 miles")]
+
+
+def rows(**columns: object) -> list[dict[str, object]]:
+    """Three rows; {name} and {length} in a text stand for the row's own."""
+    made = []
+    for name, length in BRIDGES:
+        text = json.dumps(columns).replace("{name}", name).replace("{length}", length)
+        made.append(json.loads(text))
+    return made
+
+
+def plan(source: object, metrics: str | None = None, **options: object) -> Plan:
+    return make_plan(source, make_options(options), metrics)
+
+
+def first(made: Plan) -> Sample:
+    _, row = next(made.rows())
+    assert isinstance(row, Sample), row
+    return row
+
+
+QUESTION = "How long is {name}?"
+ANSWER = "{name} is {length} long."
+PASSAGE = "The bridge {name} was measured again in 1998: it is {length} long."
+
+
+@pytest.mark.parametrize("column", ["bot_reply", "llm_output", "botAnswer", "generated"])
+def test_an_unread_response_stops_with_the_option_that_names_it(column, tmp_path):
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(rows(question=QUESTION, contexts=[PASSAGE], **{column: ANSWER})))
+    with pytest.raises(SetupError) as caught:
+        plan(path)
+    error = caught.value
+    assert (error.code, error.where) == ("E0318", str(path))
+    assert error.what == f"No row has a response, and {column} is not read."
+    assert error.why == f"{column} holds Pont A is 12 kilometres long."
+    assert error.fix.startswith(f"--map response={column}, which --yes takes;")
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        ("kb_docs", [PASSAGE]),
+        ("found_passages", [{"page_content": PASSAGE}]),
+        ("evidence", PASSAGE),
+        ("quelle", [PASSAGE, "Another passage that says nothing."]),
+        ("stuff", [{"text": PASSAGE, "rank": 1}]),
+    ],
+    ids=["by name", "objects", "one text", "a list of texts", "a list of objects"],
+)
+def test_unread_contexts_are_known_by_their_name_or_by_what_they_hold(column, cell):
+    data = rows(question=QUESTION, response=ANSWER, **{column: cell})
+    with pytest.raises(SetupError) as caught:
+        plan(data)
+    assert caught.value.code == "E0318"
+    assert caught.value.fix.startswith(f"mapping={{'contexts': '{column}'}}, which yes=True takes")
+    taken = plan(data, yes=True)
+    assert taken.options.mapping == {"contexts": column}
+    assert f"read {column} as contexts" in taken.scan.lines
+    contexts = first(taken).contexts
+    assert contexts is not None
+    assert contexts[0].text.startswith("The bridge Pont A")
+
+
+def test_both_are_named_in_one_line_and_yes_takes_both():
+    data = rows(question=QUESTION, bot_reply=ANSWER, kb_hits=[PASSAGE], topic="bridges")
+    with pytest.raises(SetupError) as caught:
+        plan(data)
+    assert "No row has contexts or a response, and kb_hits, bot_reply are" in caught.value.what
+    assert caught.value.fix.startswith("mapping={'contexts': 'kb_hits', 'response': 'bot_reply'}")
+    row = first(plan(data, yes=True))
+    assert (row.response, row.contexts) == (
+        "Pont A is 12 kilometres long.",
+        (Context("The bridge Pont A was measured again in 1998: it is 12 kilometres long."),),
+    )
+
+
+def test_where_several_columns_may_be_meant_they_are_listed_and_none_is_taken():
+    data = rows(question=QUESTION, contexts=[PASSAGE], bot_reply=ANSWER, final_answer=ANSWER)
+    with pytest.raises(SetupError) as caught:
+        plan(data, yes=True)
+    assert caught.value.what == "No row has a response, and bot_reply, final_answer are not read."
+    assert "'response': 'COLUMN'" in caught.value.fix
+    assert "yes=True" not in caught.value.fix
+
+
+def test_a_column_inside_an_object_is_named_by_its_path(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    data = rows(question=QUESTION, contexts=[PASSAGE], run={"bot": {"reply": ANSWER}, "ms": 3})
+    path.write_text("\n".join(map(json.dumps, data)))
+    with pytest.raises(SetupError, match=r"--map response=run\.bot\.reply,"):
+        plan(path)
+    assert first(plan(path, yes=True)).response == "Pont A is 12 kilometres long."
+
+
+def test_a_response_column_that_is_empty_in_every_row_does_not_hide_another():
+    data = rows(question=QUESTION, contexts=[PASSAGE], response="", bot_reply=ANSWER)
+    with pytest.raises(SetupError, match="bot_reply is not read"):
+        plan(data)
+
+
+WITHOUT_FRICTION = {
+    "an answer from the model alone, beside a reference": (
+        rows(question=QUESTION, response=ANSWER, reference=ANSWER, remarks=PASSAGE),
+        None,
+    ),
+    "a ranking of document ids": (
+        rows(context_ids=["a", "b"], relevant_ids=["b"], remarks=PASSAGE),
+        "mrr",
+    ),
+    "passages with judged ids, and a remark": (
+        rows(question=QUESTION, contexts=[PASSAGE], relevant_ids=["b"], remarks=PASSAGE),
+        None,
+    ),
+    "metrics that do not need the field": (
+        rows(question=QUESTION, response=ANSWER, kb_docs=[PASSAGE]),
+        "answer_relevance",
+    ),
+    "kinds, names and notes beside": (
+        rows(question=QUESTION, response=ANSWER, model="m-1", topic="long bridges", note=PASSAGE),
+        None,
+    ),
+    "an expected answer beside the passages": (
+        rows(question=QUESTION, contexts=[PASSAGE], expected_reply=ANSWER, answer_id="a-1"),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_FRICTION)
+def test_rows_that_have_no_such_field_run_as_they_are(name):
+    data, metrics = WITHOUT_FRICTION[name]
+    assert plan(data, metrics).scan.rows == 3
+
+
+def test_what_the_application_gives_need_not_be_in_the_rows():
+    def my_app(question: str) -> str:
+        return "It is long."
+
+    data = rows(question=QUESTION, old_reply=ANSWER, old_docs=[PASSAGE])
+    assert make_plan(data, make_options({"app": my_app}), None, app=my_app).scan.rows == 3
+
+
+def test_a_file_of_unknown_names_only_is_read_by_the_guess(tmp_path):
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(rows(utterance=QUESTION, llm_output=ANSWER, kb_hits=[PASSAGE])))
+    with pytest.raises(SetupError) as caught:
+        plan(path)
+    assert caught.value.code == "E0307"
+    options = "--map question=utterance --map contexts=kb_hits --map response=llm_output"
+    assert caught.value.fix == f"name the columns: ragassay evaluate rows.json {options}"
+    taken = plan(path, yes=True)
+    assert taken.scan.mapping == {
+        "utterance": "question",
+        "kb_hits": "contexts",
+        "llm_output": "response",
+    }
