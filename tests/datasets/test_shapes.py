@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from ragassay.core import AppUsage, BadRow, Context, DataError, NothingToDo, Sample, SetupError
 from ragassay.datasets import from_record, open_rows, to_record
-from ragassay.datasets.columns import ALIASES
+from ragassay.datasets.names import ALIASES
 from support.examples import examples
 from support.present import present
 from support.rows import bad_rows, samples

@@ -19,6 +19,13 @@ from typing import Any, NamedTuple
 import orjson
 
 from ragassay.core import Context
+from ragassay.datasets.outputs import (
+    contexts_in,
+    messages_in,
+    question_in,
+    response_in,
+    unwrapped,
+)
 from ragassay.datasets.source import show
 
 
@@ -43,25 +50,22 @@ _ESCAPED_LIMIT = 20_000
 """Most texts with a backslash in a Python list in one cell: each is parsed on its own."""
 
 TEXT_KEYS = ("text", "content", "page_content", "chunk", "passage", "body", "document.content")
-ID_KEYS = ("id", "doc_id", "doc_uri", "document_id", "source", "uri", "url", "document.id")
+ID_KEYS = (
+    "id",
+    "doc_id",
+    "doc_uri",
+    "document_id",
+    # LlamaIndex.
+    "node_id",
+    "id_",
+    "source",
+    "uri",
+    "url",
+    "document.id",
+)
 SCORE_KEYS = ("score", "similarity", "relevance_score", "document.score")
 GRADE_KEYS = ("grade", "relevance", "score", "rating")
 _NO_MESSAGE = "an error without a message"
-_RETRIEVED_KEYS = ("retrieved_context", "retrieved_contexts", "contexts", "context")
-_MESSAGE_KEYS = (
-    "content",
-    "text",
-    "question",
-    "query",
-    "input",
-    "user_input",
-    "prompt",
-    "response",
-    "answer",
-    "output",
-    "completion",
-    "value",
-)
 
 
 def kind(value: object) -> str:
@@ -111,108 +115,26 @@ def text(value: object, field: str, problems: Problems) -> str | None:
 
 
 def spoken(value: object, field: str, problems: Problems) -> str | None:
-    """A question or response: a text, or a chat request or reply as MLflow and Databricks log it.
-
-    {"messages": [...]} and a list of messages give the last message of the user (for the response:
-    the last message); {"choices": [{"message": {...}}]} the first choice; {"content": ...},
-    {"query": ...} that text.
+    """A question or response: a text, or an object or list that holds it in one of the forms of
+    `outputs`: a chat request or reply, messages, what a framework returned.
     """
-    last_of = "user" if field == "question" else ""
-    # Real requests nest three deep ({"choices": [{"message": {"content": ...}}]}); the bound keeps
-    # hostile ones short.
-    for _ in range(6):
-        if value is None or isinstance(value, str):
-            break
-        if isinstance(value, dict) and _is_only_retrieved(value):
+    if isinstance(value, dict | list):
+        found = question_in(value) if field == "question" else response_in(value)
+        if found is not None:
+            return text(found, field, problems)
+        # It retrieved and gave no answer, or the user had the last word.
+        if contexts_in(value) is not None or messages_in(value) or _is_gap(value):
             return None
-        inner = _inner(value, last_of)
-        if inner is None:
-            break
-        value = inner
     return text(value, field, problems)
 
 
-def _is_only_retrieved(output: Mapping[str, object]) -> bool:
-    """Whether an output says what was retrieved and gives no answer."""
-    for key, value in output.items():
-        is_gap = value is None and key in _MESSAGE_KEYS
-        if key not in _RETRIEVED_KEYS and not is_gap:
-            return False
-    return bool(output)
-
-
-def _inner(value: object, last_of: str) -> object:
-    """What is inside a chat request or reply, None where it is none. last_of: whose last message
-    counts, "" for anyone's.
-    """
-    if isinstance(value, dict):
-        return _inner_of_object(value)
-    if not isinstance(value, list) or not value:
-        return None
-    if not all(isinstance(item, dict) for item in value):
-        return None
-    if all(_is_message(item) for item in value):
-        return _last_message(value, last_of)
-    return _joined_parts(value)
-
-
-def _inner_of_object(value: Mapping[str, object]) -> object:
-    for key in ("messages", "choices", "message", *_MESSAGE_KEYS):
-        inner = value.get(key)
-        if inner is None:
-            continue
-        if key == "choices" and isinstance(inner, list):
-            if not inner:
-                continue  # a model that gave nothing
-            return inner[0]
-        return inner
-    return None
-
-
-def _is_message(item: Mapping[str, object]) -> bool:
-    return "content" in item and ("role" in item or "type" in item)
-
-
-def _last_message(messages: list[dict[str, object]], last_of: str) -> object:
-    if last_of:
-        messages = [message for message in messages if _role(message) in ("user", "human")]
-    return messages[-1] if messages else None
-
-
-def _role(message: Mapping[str, object]) -> object:
-    return message.get("role", message.get("type"))
-
-
-def _joined_parts(parts: list[dict[str, object]]) -> str | None:
-    """The text of a message that is given in parts."""
-    texts: list[str] = []
-    for part in parts:
-        # Images and the like are passed over: no judge reads them.
-        if part.get("type") not in ("text", "input_text", "output_text"):
-            continue
-        piece = part.get("text")
-        if not isinstance(piece, str):
-            return None
-        texts.append(piece)
-    return "".join(texts) if texts else None
-
-
-def last_reply(value: object) -> object:
-    """What the assistant said after the last turn of the user, in a list of messages; None where it
-    said nothing.
-    """
-    if not isinstance(value, list):
-        return None
-    for message in reversed(value):
-        if not isinstance(message, dict):
-            continue
-        role = _role(message)
-        if role in ("user", "human"):
-            return None
-        # A message that only calls a tool has no content; the answer is before or after it.
-        if role in ("assistant", "ai") and message.get("content"):
-            return message["content"]
-    return None
+def _is_gap(value: object) -> bool:
+    """Whether an object has keys and nothing under any of them."""
+    return (
+        isinstance(value, dict)
+        and bool(value)
+        and not any(item is not None for item in value.values())
+    )
 
 
 def failure(value: object, field: str, problems: Problems, notes: Counter[str]) -> str | None:
@@ -437,7 +359,7 @@ def contexts(
     if isinstance(value, str):
         value = _chunks_of_text(value, notes)
     elif isinstance(value, dict):
-        value = [value]
+        value = contexts_in(value) or [value]
     if not isinstance(value, list | tuple):
         wrong(field, value, "a list of texts", problems)
         return None
@@ -469,7 +391,7 @@ def _context(item: object, field: str, problems: Problems) -> Context | None:
             wrong(field, item, "a text", problems)
         body = text(item, field, problems)
         return None if body is None else Context(body)
-    item = _without_wrapper(item)
+    item = dict(_without_wrapper(item))
     content = _first(item, TEXT_KEYS)
     body = text(content, f"{field}.text", problems)
     if content is None:
@@ -485,17 +407,18 @@ def _context(item: object, field: str, problems: Problems) -> Context | None:
     return None if body is None else Context(body, document_id, score)
 
 
-def _without_wrapper(item: dict[str, object]) -> dict[str, object]:
-    """A chunk whose text or fields stand under "document" (a search hit), as one flat object. What
-    the hit itself says goes before.
+def _without_wrapper(item: dict[str, Any]) -> Mapping[str, Any]:
+    """A chunk whose text or fields stand under "document" (a search hit) or "node" (LlamaIndex), as
+    one flat object. What the hit itself says goes before.
     """
-    document = item.get("document")
-    if isinstance(document, str):
-        return {"text": document, **item}
-    if isinstance(document, dict):
-        hit = {key: value for key, value in item.items() if key != "document"}
-        return document | hit
-    return item
+    for name in ("document", "node"):
+        inner = item.get(name)
+        if isinstance(inner, str):
+            return {"text": inner, **item}
+        if isinstance(inner, dict):
+            return inner | {key: value for key, value in item.items() if key != name}
+    fields: Mapping[str, Any] = unwrapped(item)
+    return fields
 
 
 def _first(item: Mapping[str, object], keys: Iterable[str]) -> object:

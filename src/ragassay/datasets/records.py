@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 
 from ragassay.core import shorten
 from ragassay.datasets import cells
-from ragassay.datasets.columns import ALIASES, normal
+from ragassay.datasets.columns import normal
 from ragassay.datasets.dataset import open_reader
+from ragassay.datasets.names import ALIASES
 from ragassay.datasets.source import Reader, Row, Trouble
 
 

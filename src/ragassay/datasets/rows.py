@@ -11,6 +11,7 @@ from ragassay.core import AppUsage, BadRow, Context, Sample, shorten
 from ragassay.datasets import cells
 from ragassay.datasets.cells import Problem, Problems
 from ragassay.datasets.columns import Columns
+from ragassay.datasets.outputs import contexts_in, last_reply, messages_in, tool_results
 from ragassay.datasets.source import Reader, Row, Trouble, show
 from ragassay.datasets.usage import USAGE_CELLS, read_usage
 
@@ -198,12 +199,30 @@ class RowMaker:
             present[field] = value
             if quiet:
                 quiet.discard(field)
-        if self._takes_trailing_reply and "response" not in present:
-            # A conversation without a response column ends with the response, in some shapes.
-            reply = cells.last_reply(present.get("question"))
-            if reply:
-                present["response"] = reply
+        if self._takes_trailing_reply:
+            self._add_trailing_reply(present)
+        if "contexts" not in present and type(present.get("response")) in (dict, list):
+            self._add_inner_contexts(present)
         return present
+
+    def _add_trailing_reply(self, present: dict[str, object]) -> None:
+        """A conversation without a response column ends with the response, in some shapes, and what
+        its tools gave is what was retrieved.
+        """
+        messages = messages_in(present.get("question"))
+        if "response" not in present and (reply := last_reply(messages)):
+            present["response"] = reply
+        if not present.keys() & _SOURCES["contexts"] and (results := tool_results(messages)):
+            present["contexts"] = results
+            self.notes["rows have as contexts what tools gave in their conversation"] += 1
+
+    def _add_inner_contexts(self, present: dict[str, object]) -> None:
+        """The contexts that an application returned beside its response."""
+        found = contexts_in(present["response"])
+        if isinstance(found, str | list | tuple):
+            present["contexts"] = found
+            column = shorten(self.columns.read.get("response", "response"), 40)
+            self.notes[f"rows have their contexts inside {column}"] += 1
 
     def _slices(self, raw: _RawRow, _: str) -> dict[str, str]:
         slices: dict[str, str] = {}

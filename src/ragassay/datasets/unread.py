@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ragassay.datasets.cells import TEXT_KEYS, unpack
 from ragassay.datasets.columns import normal
+from ragassay.datasets.outputs import part
 
 FIELDS = ("question", "contexts", "response")
 """The fields that are asked for: without them, little of an answer can be judged."""
@@ -137,8 +138,8 @@ def _texts(cell: object) -> list[str]:
         return [parsed]
     texts: list[str] = []
     for item in parsed if isinstance(parsed, list) else [parsed]:
-        if isinstance(item, dict):
-            item = next((item[key] for key in TEXT_KEYS if key in item), None)
+        if not isinstance(item, str):
+            item = part(item, TEXT_KEYS)
         if isinstance(item, str):
             texts.append(item)
     return texts

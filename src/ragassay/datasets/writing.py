@@ -24,7 +24,7 @@ from ragassay.core import (
     nearest,
     shorten,
 )
-from ragassay.datasets.columns import ALIASES
+from ragassay.datasets.names import ALIASES
 from ragassay.datasets.rows import walk
 from ragassay.datasets.shapes import WRITERS, Writer
 from ragassay.datasets.shapes.base import parts

@@ -22,38 +22,15 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from ragassay.core import AppUsage, Context, Sample, SetupError, message_of, shorten
+from ragassay.datasets.cells import ID_KEYS, TEXT_KEYS
+from ragassay.datasets.names import RESPONSE_NAMES
+from ragassay.datasets.outputs import contexts_in, part, response_in, unwrapped
+from ragassay.datasets.unread import unread_columns
 from ragassay.runs.threads import end_thread
 
 App = Callable[..., Any]
 T = TypeVar("T")
 
-# What applications and the common frameworks call these things, in the order in which they are
-# looked for.
-_RESPONSE = (
-    "response",
-    "answer",
-    "output",
-    "result",
-    "generated_answer",
-    "text",
-    "content",
-    "reply",
-    "output_text",
-)
-_CONTEXTS = (
-    "contexts",
-    "retrieved_contexts",
-    "retrieval_context",
-    "context",
-    "source_documents",
-    "source_nodes",
-    "documents",
-    "sources",
-    "chunks",
-    "passages",
-)
-_TEXT = ("text", "page_content", "content", "chunk", "passage")
-_ID = ("id", "doc_id", "document_id", "node_id", "id_")
 _USAGE = {
     "input_tokens": ("input_tokens", "prompt_tokens"),
     "output_tokens": ("output_tokens", "completion_tokens"),
@@ -342,26 +319,28 @@ def name_of(app: App) -> str:
 def read_answer(sample: Sample, returned: Any) -> Sample:
     """The row with the response, contexts and usage that an application returned.
 
-    It may return a text; a pair (response, contexts); a mapping or an object with a response
-    (`response`, `answer`, `output`, `result` ...) and contexts (`contexts`, `source_documents`,
-    `source_nodes` ...). A context is a text, a mapping or an object with a text and perhaps an id
-    and a score. Contexts that are not returned stay those of the row. Raises TypeError, saying what
-    was expected, for anything else.
+    It may return a text; a pair (response, contexts); a mapping or an object with a response and
+    contexts by any of the names and in any of the forms that are known of columns
+    (`datasets.names`, `datasets.outputs`). A context is a text, a mapping or an object with a text
+    and perhaps an id and a score. Contexts that are not returned stay those of the row. Raises
+    TypeError, saying what was expected, for anything else, and for contexts under a name that is
+    not known.
     """
     if isinstance(returned, str):
         return replace(sample, response=returned, error=None)
     if isinstance(returned, tuple) and len(returned) == 2:
         returned = {"response": returned[0], "contexts": returned[1]}
-    response = _first_of(returned, _RESPONSE)
-    if response is not None and not isinstance(response, str):
-        response = _first_of(response, ("content", "text"))  # a chat message
+    response = None if returned is None else response_in(returned)
     if not isinstance(response, str):
         raise TypeError(
             f"the application returned {_type_name(returned)}; expected a text,"
-            f" (response, contexts), or a mapping or object with one of {', '.join(_RESPONSE[:4])}"
+            f" (response, contexts), or a mapping or object with one of"
+            f" {', '.join(RESPONSE_NAMES[:4])}"
         )
-    contexts = _first_of(returned, _CONTEXTS)
-    error = _first_of(returned, ("error",))
+    contexts = contexts_in(returned)
+    if contexts is None and sample.contexts is None:
+        _refuse_unread_contexts(returned)
+    error = part(returned, ("error",))
     return replace(
         sample,
         response=response,
@@ -369,6 +348,21 @@ def read_answer(sample: Sample, returned: Any) -> Sample:
         usage=_usage(returned, sample.usage),
         error=error if isinstance(error, str) and error else None,
     )
+
+
+def _refuse_unread_contexts(returned: Any) -> None:
+    """Raise TypeError where a mapping without known contexts holds what looks like them: the row
+    would be judged without.
+    """
+    if not isinstance(returned, Mapping):
+        return
+    plain = {str(key): value for key, value in returned.items()}
+    for unread in unread_columns([plain], RESPONSE_NAMES, ("contexts",)):
+        if unread.is_clear:
+            raise TypeError(
+                f"the application returned {_type_name(returned)}; {unread.candidates[0]} looks"
+                " like its contexts and is not read: return it as contexts"
+            )
 
 
 def _contexts(value: Any) -> tuple[Context, ...]:
@@ -394,29 +388,30 @@ def _context(item: Any, n: int) -> Context:
     is_scored = isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], int | float)
     if is_scored:  # (document, score)
         return replace(_context(item[0], n), score=_number(item[1]))
-    node = _first_of(item, ("node",))  # a scored node wraps the node
-    text = _first_of(item if node is None else node, _TEXT)
+    node = part(item, ("node",))  # a scored node wraps the node
+    body = unwrapped(item if node is None else node)
+    text = part(body, TEXT_KEYS)
     if not isinstance(text, str):
         raise TypeError(
             f"context {n} that the application returned is {_type_name(item)}; expected a text or a"
             " document"
         )
-    metadata = _first_of(item, ("metadata",))
-    id_ = _first_of(item if node is None else node, _ID)
+    metadata = part(body, ("metadata",))
+    id_ = part(body, ID_KEYS)
     if id_ is None and isinstance(metadata, Mapping):
-        id_ = _first_of(metadata, (*_ID, "source"))
+        id_ = part(metadata, ID_KEYS)
     return Context(
-        text, id=None if id_ is None else str(id_), score=_number(_first_of(item, ("score",)))
+        text, id=None if id_ is None else str(id_), score=_number(part(item, ("score",)))
     )
 
 
 def _usage(returned: Any, row_usage: AppUsage | None) -> AppUsage | None:
-    reported = _first_of(returned, ("usage",))
+    reported = part(returned, ("usage",))
     values: dict[str, float] = {}
     for field, names in _USAGE.items():
-        value = _number(_first_of(reported, names) if reported is not None else None)
+        value = _number(part(reported, names) if reported is not None else None)
         if value is None:
-            value = _number(_first_of(returned, (field,)))
+            value = _number(part(returned, (field,)))
         if value is not None and value >= 0:
             values[field] = value if field in ("cost", "latency") else int(value)
     if not values:
@@ -430,17 +425,6 @@ def _with_latency(sample: Sample, seconds: float) -> Sample:
     if usage.latency is not None:
         return sample
     return replace(sample, usage=replace(usage, latency=round(seconds, 6)))
-
-
-def _first_of(value: Any, names: tuple[str, ...]) -> Any:
-    """The first of these keys or attributes that is there; an object's methods are none."""
-    is_mapping = isinstance(value, Mapping)
-    for name in names:
-        part = value.get(name) if is_mapping else getattr(value, name, None)
-        is_method = callable(part) and not is_mapping
-        if part is not None and not is_method:
-            return part
-    return None
 
 
 def _number(value: Any) -> float | None:

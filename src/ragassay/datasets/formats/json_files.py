@@ -116,12 +116,20 @@ class JsonFile(FileReader):
                 why=row.why,
                 fix=row.fix,
             )
-        for name in _ROWS_KEYS:
-            rows = row.get(name)
-            if isinstance(rows, list) and all(isinstance(item, dict) for item in rows):
-                yield from enumerate(rows, 1)
-                return
-        yield from enumerate(_from_columns(row), 1)
+        yield from enumerate(_rows_inside(row) or _from_columns(row), 1)
+
+
+def _rows_inside(whole: Row) -> list[Row] | None:
+    """The list of rows that an object holds under a usual name, or that an object under such a name
+    holds (promptfoo's results.results). None where there is none.
+    """
+    for name in _ROWS_KEYS:
+        rows = whole.get(name)
+        if isinstance(rows, dict):
+            rows = next((rows[key] for key in _ROWS_KEYS if isinstance(rows.get(key), list)), None)
+        if isinstance(rows, list) and all(isinstance(item, dict) for item in rows):
+            return rows
+    return None
 
 
 def _from_columns(table: Row) -> Iterator[Row]:

@@ -21,7 +21,8 @@ class Shape:
     columns whose names end in this are human labels. whole: the contexts cell is the text of one
     chunk, never a list. timed: start_time and end_time are the run's. trailing: a conversation
     without a response column ends with the response. adapt: changes a copy of reads and one of
-    skips by the columns that are there. order: of being tried, the
+    skips by the columns that are there. detect: recognises rows in place of all_of and any_of,
+    where names are free. order: of being tried, the
     lowest first; a shape with names that no other tool uses goes before one with common names.
     """
 
@@ -36,10 +37,13 @@ class Shape:
     timed: bool = False
     trailing: bool = False
     adapt: Callable[[set[str], dict[str, str], dict[str, str]], None] | None = None
+    detect: Callable[[set[str]], bool] | None = None
     order: int = 100
 
     def fits(self, columns: set[str]) -> bool:
         """Whether rows with these columns are of this shape."""
+        if self.detect is not None:
+            return self.detect(columns)
         return set(self.all_of) <= columns and any(name in columns for name in self.any_of)
 
 

@@ -1,0 +1,250 @@
+"""What an application returned: question, response and contexts in the forms of the frameworks.
+
+The one place where such forms are known, for the cells of a file and for what a function under
+`app=` returns. Read are objects with known names (the table of `names`), LangChain's chains and
+documents, LangGraph's and OpenAI's lists of messages, Haystack's results of pipelines (objects of
+components), LlamaIndex' responses, and runs of LangSmith, whatever of it lies inside `output`,
+`outputs` or `result`. Values are mappings or objects with attributes: a file has the first, a
+program may return both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ragassay.datasets.names import (
+    CONTEXT_NAMES,
+    QUESTION_NAMES,
+    RESPONSE_NAMES,
+    WRAPPERS,
+)
+
+_DEEPEST = 4
+"""How deep real outputs nest: a wrapper, a component, its answers, a document."""
+_TEXT_OF = ("content", "text", "data", "message", "value")
+_TEXT_PARTS = ("text", "input_text", "output_text", None)
+_ROLES = {
+    **dict.fromkeys(("user", "human", "humanmessagechunk"), "user"),
+    **dict.fromkeys(("assistant", "ai", "aimessagechunk", "model"), "assistant"),
+    **dict.fromkeys(("tool", "function", "toolmessagechunk"), "tool"),
+}
+
+
+class Message(NamedTuple):
+    """A message of a conversation. role: user, assistant or tool, "" for another one. artifact:
+    what a tool returned beside its text.
+    """
+
+    role: str
+    text: str | None
+    artifact: object
+
+
+def part(value: object, names: Sequence[str]) -> Any:
+    """The first of these keys or attributes that is there; an object's methods are none."""
+    is_mapping = isinstance(value, Mapping)
+    for name in names:
+        found = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+        is_method = callable(found) and not is_mapping
+        if found is not None and not is_method:
+            return found
+    return None
+
+
+def question_in(output: object) -> str | None:
+    """The question that an output repeats."""
+    for value in _levels(output):
+        named = text_of(part(value, QUESTION_NAMES))
+        if named is not None:
+            return named
+        messages = messages_in(value)
+        if messages:
+            return last_question(messages)
+        for answer in _answers(value):
+            return text_of(part(answer, ("query",)))
+    return text_of(output)
+
+
+def response_in(output: object) -> str | None:
+    """The response of an output, None where it has none."""
+    if isinstance(output, str):
+        return output
+    # Several replies to one question: the first is the one that was given.
+    if isinstance(output, list | tuple) and output and isinstance(output[0], str):
+        return output[0]
+    for value in _levels(output):
+        named = text_of(part(value, RESPONSE_NAMES))
+        if named is not None:
+            return named
+        messages = messages_in(value)
+        if messages:
+            return last_reply(messages)
+        for answer in _answers(value):
+            return text_of(answer)
+        for replies in _component_lists(value, "replies"):
+            return text_of(replies[0])
+        for name in ("choices", "generations"):
+            offered = part(value, (name,))
+            if isinstance(offered, list | tuple) and offered:
+                return _offered_text(offered[0])
+    return text_of(output)
+
+
+def _offered_text(choice: object) -> str | None:
+    """The text of the first reply that a model offered, as OpenAI's and LangChain's objects have
+    it.
+    """
+    if isinstance(choice, list | tuple):
+        choice = choice[0] if choice else None
+    return text_of(part(choice, ("message", "text")))
+
+
+def contexts_in(output: object) -> Any:
+    """What an output says was retrieved, as it stands there; None where it says nothing."""
+    for value in _levels(output):
+        named = part(value, CONTEXT_NAMES)
+        if named is not None:
+            return named
+        messages = messages_in(value)
+        if messages:
+            return tool_results(messages)
+        for answer in _answers(value):
+            documents = part(answer, ("documents",))
+            if documents is not None:
+                return documents
+        # Of several components that give documents, the last is nearest to the answer: a ranker
+        # stands behind its retriever.
+        documents = list(_component_lists(value, "documents"))
+        if documents:
+            return documents[-1]
+    return None
+
+
+def text_of(value: object) -> str | None:
+    """The text of an answer, reply or message: itself, or what its object or its parts hold."""
+    for _ in range(_DEEPEST):
+        if value is None or isinstance(value, str):
+            return value
+        value = unwrapped(value)
+        if isinstance(value, list | tuple):
+            return _joined(value)
+        value = part(value, _TEXT_OF)
+    return None
+
+
+def _joined(parts: Sequence[object]) -> str | None:
+    """The text of a message that is given in parts. Images and the like are passed over: no judge
+    reads them.
+    """
+    texts: list[str] = []
+    for item in parts:
+        kind = part(item, ("type",))
+        text = None if isinstance(item, str) else part(item, ("text",))
+        if kind in _TEXT_PARTS and isinstance(text, str):
+            texts.append(text)
+    return "".join(texts) if texts else None
+
+
+def messages_in(value: object) -> list[Message]:
+    """The messages of a conversation: a list of them, or an object that has one; none otherwise."""
+    if not isinstance(value, list | tuple):
+        value = part(value, ("messages",))
+    if not isinstance(value, list | tuple) or not value:
+        return []
+    messages = [_message(item) for item in value]
+    return [message for message in messages if message is not None and message.role]
+
+
+def last_question(messages: Sequence[Message]) -> str | None:
+    """What the user said last."""
+    for message in reversed(messages):
+        if message.role == "user":
+            return message.text
+    return None
+
+
+def last_reply(messages: Sequence[Message]) -> str | None:
+    """What the assistant said after the last turn of the user; None where it said nothing."""
+    for message in reversed(messages):
+        if message.role == "user":
+            return None
+        # A message that only calls a tool has no text; the answer is before or after it.
+        if message.role == "assistant" and message.text:
+            return message.text
+    return None
+
+
+def tool_results(messages: Sequence[Message]) -> list[object] | None:
+    """What tools gave after the last turn of the user: their documents, else their texts; None
+    where no tool was asked.
+    """
+    results: list[object] = []
+    for message in messages:
+        if message.role == "user":
+            results = []
+        elif message.role == "tool":
+            if isinstance(message.artifact, list | tuple) and message.artifact:
+                results.extend(message.artifact)
+            elif message.text:
+                results.append(message.text)
+    return results or None
+
+
+def _levels(output: object) -> Iterator[object]:
+    """The output, and what lies in its wrappers, from the outside in."""
+    for _ in range(_DEEPEST):
+        if output is None or isinstance(output, str):
+            return
+        yield output
+        output = part(output, WRAPPERS)
+
+
+def _answers(value: object) -> Iterator[object]:
+    """The answers that a component of Haystack built: of the object itself or of its parts."""
+    for answers in _component_lists(value, "answers"):
+        answer = unwrapped(answers[0])
+        if part(answer, ("data",)) is not None:
+            yield answer
+
+
+def _component_lists(value: object, name: str) -> Iterator[Sequence[Any]]:
+    """The lists of this name that the object or one of its components has, none of them empty."""
+    if isinstance(value, list | tuple):
+        value = {"answers": value}  # the cell of a column that ends there
+    components: list[object] = [value]
+    if isinstance(value, Mapping):
+        components += list(value.values())[:100]
+    for component in components:
+        if isinstance(component, Mapping):
+            items = component.get(name)
+            if isinstance(items, list | tuple) and items:
+                yield items
+
+
+def unwrapped(value: Any) -> Any:
+    """The fields of an object that was written by Haystack's to_dict or LangChain's dumpd."""
+    if isinstance(value, Mapping):
+        for name in ("init_parameters", "kwargs"):
+            inner = value.get(name)
+            if isinstance(inner, Mapping):
+                return inner
+    return value
+
+
+def _message(item: object) -> Message | None:
+    """A message in any of the forms in which it is written; None for what is no message."""
+    fields = unwrapped(item)
+    role = part(item, ("role", "type", "_role"))
+    data = part(item, ("data",))
+    if isinstance(data, Mapping):  # LangChain's messages_to_dict
+        fields = data
+    elif fields is not item:  # LangChain's dumpd names the class: ["langchain", ..., "AIMessage"]
+        names = part(item, ("id",))
+        role = str(names[-1]).removesuffix("Message") if isinstance(names, list) else role
+    text = text_of(part(fields, ("content", "_content", "text")))
+    if not isinstance(role, str):
+        role = getattr(role, "value", None)  # an enumeration
+    if not isinstance(role, str):
+        return None
+    return Message(_ROLES.get(role.lower(), ""), text, part(fields, ("artifact",)))
