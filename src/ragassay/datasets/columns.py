@@ -32,6 +32,7 @@ SUBSTANCE = (
     "input_tokens",
     "output_tokens",
     "usage",
+    "trace",
 )
 """Fields that something can be measured on; a source with none of them is refused (E0307)."""
 

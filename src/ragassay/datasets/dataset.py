@@ -26,6 +26,7 @@ from ragassay.datasets.formats import FORMATS, Format
 from ragassay.datasets.record import to_record
 from ragassay.datasets.rows import RowMaker
 from ragassay.datasets.source import Reader, Row, Trouble, find_file
+from ragassay.datasets.span_rows import TraceRows, are_spans
 from ragassay.datasets.unread import FIELDS, Unread, unread_columns
 
 _PEEK_ROWS = 200
@@ -349,6 +350,9 @@ def open_rows(
     reader = open_reader(source, format)
     name = _name_of(reader)
     first = _first_rows(reader)
+    if are_spans([*first.columns, *first.nested]):
+        reader = TraceRows(reader)
+        first = _first_rows(reader)
     if not first.good:
         raise _nothing_readable(reader, name, first.troubles)
     names, nested = tuple(first.columns), tuple(first.nested)

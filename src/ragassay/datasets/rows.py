@@ -13,6 +13,7 @@ from ragassay.datasets.cells import Problem, Problems
 from ragassay.datasets.columns import Columns
 from ragassay.datasets.outputs import contexts_in, last_reply, messages_in, tool_results
 from ragassay.datasets.source import Reader, Row, Trouble, show
+from ragassay.datasets.traces import said_by_spans
 from ragassay.datasets.usage import USAGE_CELLS, read_usage
 
 _MOST_PROBLEMS = 12
@@ -199,11 +200,26 @@ class RowMaker:
             present[field] = value
             if quiet:
                 quiet.discard(field)
+        if self.columns.form is not None and self.columns.form.is_trace:
+            present["trace"] = row
+        if "trace" in present:
+            self._add_said_by_spans(present)
         if self._takes_trailing_reply:
             self._add_trailing_reply(present)
         if "contexts" not in present and type(present.get("response")) in (dict, list):
             self._add_inner_contexts(present)
         return present
+
+    def _add_said_by_spans(self, present: dict[str, object]) -> None:
+        """What the spans of the row's trace say of fields that no column says."""
+        absent = [field for field in ("question", "response", "contexts") if field not in present]
+        if not absent:
+            return
+        said = said_by_spans(present["trace"])
+        for field in absent:
+            if field in said:
+                present[field] = said[field]
+                self.notes[f"rows have their {field} from the spans of their trace"] += 1
 
     def _add_trailing_reply(self, present: dict[str, object]) -> None:
         """A conversation without a response column ends with the response, in some shapes, and what

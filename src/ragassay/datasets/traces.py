@@ -1,23 +1,24 @@
-"""Usage by the trace that a row carries: its totals and its times.
+"""What the trace says that a row carries: its totals, its times, and what its spans hold.
 
 Read are MLflow's traces (version 2: info.execution_time_ms, info.request_metadata; version 3:
 info.execution_duration_ms, info.execution_duration, info.trace_metadata) with the totals that
 MLflow keeps in their metadata as JSON: mlflow.trace.tokenUsage and mlflow.trace.cost. Without a
-duration, that of the root span counts.
+duration, that of the root span counts; without totals, those of the spans (see `spans`).
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import orjson
 
 from ragassay.datasets.cells import Problem, Problems
 from ragassay.datasets.source import show
+from ragassay.datasets.spans import fields_of_spans, figures_of_spans, spans_in
 
 _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)s", re.ASCII)
 _TOKENS = ("input_tokens", "output_tokens", "total_tokens")
@@ -32,18 +33,12 @@ _UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3), (0, 1))
 
 
 def totals(trace: object, notes: Counter[str]) -> dict[str, object]:
-    """Usage fields of a trace: an object, its JSON, or an object with to_dict(). Empty where it
-    says nothing.
+    """Usage fields of a trace, as `whole_trace` takes it. Empty where it says nothing.
 
     A trace that cannot be read is noted and says nothing: it is beside the row, not the row.
     """
-    whole = _parsed(trace)
-    if not isinstance(whole, dict) and callable(getattr(trace, "to_dict", None)):
-        try:
-            whole = trace.to_dict()  # type: ignore[attr-defined]
-        except Exception:  # a stranger's object; what it cannot say is noted below
-            whole = None
-    if not isinstance(whole, dict):
+    whole = whole_trace(trace)
+    if whole is None:
         notes["traces could not be read"] += 1
         return {}
     info = _info(whole)
@@ -51,13 +46,36 @@ def totals(trace: object, notes: Counter[str]) -> dict[str, object]:
     # Version 2's name, then version 3's.
     for key in ("request_metadata", "trace_metadata"):
         metadata |= _metadata(info.get(key))
-    figures = _tokens_and_cost(metadata)
+    figures: dict[str, object] = {**figures_of_spans(spans_in(whole))}
+    # The totals of the whole trace, which MLflow writes at its end, go before sums of spans.
+    figures |= _tokens_and_cost(metadata)
     latency = _duration(info, whole)
     if latency is not None:
         figures["latency"] = latency
     if not figures:
         notes["traces have no totals"] += 1
     return figures
+
+
+def said_by_spans(trace: object) -> dict[str, Any]:
+    """Those of question, response and contexts that the spans of a trace say."""
+    whole = whole_trace(trace)
+    return {} if whole is None else fields_of_spans(spans_in(whole))
+
+
+def whole_trace(trace: object) -> Mapping[str, object] | None:
+    """A trace as an object: of an object, its JSON, a list of spans, or an object with to_dict();
+    None for what is no trace.
+    """
+    whole = _parsed(trace)
+    if not isinstance(whole, dict | list) and callable(getattr(trace, "to_dict", None)):
+        try:
+            whole = trace.to_dict()  # type: ignore[attr-defined]
+        except Exception:  # a stranger's object; what it cannot say is noted
+            return None
+    if isinstance(whole, list) and whole and all(isinstance(span, dict) for span in whole):
+        return {"spans": whole}
+    return whole if isinstance(whole, dict) else None
 
 
 def _info(trace: Mapping[str, object]) -> Mapping[str, object]:
@@ -116,20 +134,20 @@ def _duration(info: Mapping[str, object], trace: Mapping[str, object]) -> float 
                 return float(match[1])
         elif _is_number(value) and 0 <= value < _MOST_MILLISECONDS:
             return value / 1000
-    return _duration_of_root_span(trace.get("data"))
+    return _duration_of_root_span(spans_in(trace))
 
 
-def _duration_of_root_span(data: object) -> float | None:
-    spans = data.get("spans") if isinstance(data, dict) else None
-    if not isinstance(spans, list):
-        return None
+def _duration_of_root_span(spans: Sequence[Mapping[str, object]]) -> float | None:
     for span in spans:
-        if not isinstance(span, dict) or span.get("parent_id") or span.get("parent_span_id"):
+        if span.get("parent_id") or span.get("parent_span_id") or span.get("parentSpanId"):
             continue
         start = _nanoseconds(span, "start_time_unix_nano", "start_time")
         end = _nanoseconds(span, "end_time_unix_nano", "end_time")
         if start is not None and end is not None and 0 <= end - start < _MOST_NANOSECONDS:
             return (end - start) / 1e9
+        times = _moment(span.get("start_time")), _moment(span.get("end_time"))
+        if times[0] is not None and times[1] is not None and times[1] >= times[0]:
+            return round(times[1] - times[0], 6)
     return None
 
 

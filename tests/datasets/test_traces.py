@@ -1,0 +1,222 @@
+"""Rows from traces: spans as instrumentors send them, and as MLflow and Phoenix keep them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragassay.core import AppUsage, Context, Sample
+from ragassay.datasets import open_rows
+from support.rows import samples
+
+RECORDED = Path(os.environ.get("RAGASSAY_DATA", "missing")).parent / "recorded/otlp_spans"
+ANSWER = "Refunds are possible within 30 days [1]."
+
+
+def span(id: str, parent: str | None, kind: str, **attributes: Any) -> dict[str, Any]:
+    """A span of OpenInference; a double underscore in a name stands for a dot."""
+    named = {name.replace("__", "."): value for name, value in attributes.items()}
+    return {
+        "span_id": id,
+        "parent_id": parent,
+        "start_time_unix_nano": int(id) * 10**9,
+        "end_time_unix_nano": int(id) * 10**9 + 5 * 10**8,
+        "attributes": {"openinference.span.kind": kind, **named},
+    }
+
+
+def llm(id: str, parent: str, prompt: int, completion: int) -> dict[str, Any]:
+    tokens = {"llm__token_count__prompt": prompt, "llm__token_count__completion": completion}
+    return span(id, parent, "LLM", llm__token_count__total=prompt + completion, **tokens)
+
+
+def one(spans: list[dict[str, Any]]) -> Sample:
+    (read,) = samples(open_rows([{"trace_id": "t", "spans": spans}]))
+    return read
+
+
+def test_tokens_are_summed_over_the_calls_of_models():
+    # 42 + 10 and 9 + 2; the embedding's 3 are no call of a language model.
+    root = span("1", None, "CHAIN", input__value="Q", output__value="A")
+    embedding = span("4", "1", "EMBEDDING", llm__token_count__prompt=3)
+    read = one([root, llm("2", "1", 42, 9), llm("3", "1", 10, 2), embedding])
+    assert read.usage == AppUsage(52, 11, 63, None, 0.5)
+
+
+def test_a_span_that_repeats_the_sum_of_those_inside_it_is_not_counted_twice():
+    total = {"llm__token_count__prompt": 52, "llm__token_count__completion": 11}
+    root = span("1", None, "CHAIN", input__value="Q", output__value="A", **total)
+    # The second call is logged by the wrapper (3) and by the client inside it (4).
+    spans = [root, llm("2", "1", 42, 9), llm("3", "1", 10, 2), llm("4", "3", 10, 2)]
+    assert one(spans).usage == AppUsage(52, 11, 63, None, 0.5)
+
+
+def test_what_a_retriever_inside_a_retriever_found_is_read_once():
+    document = {
+        "retrieval__documents__0__document__content": "P",
+        "retrieval__documents__0__document__id": "d",
+        "retrieval__documents__0__document__score": 0.5,
+    }
+    root = span("1", None, "CHAIN", input__value="Q", output__value="A")
+    outer, inner = (
+        span("2", "1", "RETRIEVER", **document),
+        span("3", "2", "RETRIEVER", **document),
+    )
+    again = span("4", "1", "RETRIEVER", **document)
+    assert one([root, outer, inner, again]).contexts == (Context("P", "d", 0.5),)
+
+
+def test_the_row_s_own_columns_go_before_the_spans():
+    root = span("1", None, "CHAIN", input__value="Q", output__value="A")
+    row = {"question": "Own?", "answer": "Own.", "trace": {"spans": [root]}}
+    (read,) = samples(open_rows([row]))
+    assert (read.question, read.response, read.contexts) == ("Own?", "Own.", None)
+
+
+def mlflow_span(
+    id: str, parent: str | None, kind: str, inputs: Any, outputs: Any, **more: Any
+) -> dict[str, Any]:
+    """A span as MLflow 3 writes it: attributes are JSON in texts."""
+    attributes = {"mlflow.spanType": kind, "mlflow.spanInputs": inputs, **more}
+    attributes["mlflow.spanOutputs"] = outputs
+    return {
+        "trace_id": "IzzUIxrqwMnvIFarIRva+w==",
+        "span_id": id,
+        "parent_span_id": parent,
+        "name": kind.lower(),
+        "start_time_unix_nano": 10**9,
+        "end_time_unix_nano": 3 * 10**9,
+        "attributes": {name: json.dumps(value) for name, value in attributes.items()},
+    }
+
+
+DOCUMENT = {"page_content": "Refunds within 30 days.", "metadata": {"doc_uri": "d0"}, "id": "d0"}
+REPLY = {"choices": [{"message": {"role": "assistant", "content": ANSWER}}]}
+USAGE = {"mlflow.chat.tokenUsage": {"input_tokens": 42, "output_tokens": 9, "total_tokens": 51}}
+MLFLOW: dict[str, Any] = {
+    "info": {"trace_id": "tr-1", "state": "OK", "execution_duration_ms": 250},
+    "data": {
+        "spans": [
+            mlflow_span("a", None, "CHAIN", {"question": "What is the window?"}, ANSWER),
+            mlflow_span("b", "a", "RETRIEVER", {"q": "window"}, [DOCUMENT]),
+            mlflow_span("c", "a", "CHAT_MODEL", {"messages": []}, REPLY, **USAGE),
+            mlflow_span("d", "a", "CHAT_MODEL", {"messages": []}, REPLY, **USAGE),
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("layout", ["lines", "an array", "a column", "a column as text"])
+def test_a_trace_of_mlflow_is_a_row(layout, tmp_path):
+    path = tmp_path / ("rows.jsonl" if layout == "lines" else "rows.json")
+    rows: dict[str, Any] = {
+        "lines": MLFLOW,
+        "an array": [MLFLOW],
+        "a column": [{"id": "tr-1", "trace": MLFLOW}],
+        "a column as text": [{"id": "tr-1", "trace": json.dumps(MLFLOW)}],
+    }
+    path.write_text(json.dumps(rows[layout]))
+    (read,) = samples(open_rows(path))
+    assert (read.id, read.question, read.response) == ("tr-1", "What is the window?", ANSWER)
+    assert read.contexts == (Context("Refunds within 30 days.", "d0"),)
+    # Two calls of 42 and 9 tokens.
+    assert read.usage == AppUsage(84, 18, 102, None, 0.25)
+
+
+def test_the_totals_that_mlflow_wrote_itself_go_before_the_sum_of_the_spans():
+    metadata = {"mlflow.trace.tokenUsage": '{"input_tokens": 1, "output_tokens": 2}'}
+    row = {**MLFLOW, "info": {**MLFLOW["info"], "trace_metadata": metadata}}
+    (read,) = samples(open_rows([row]))
+    assert read.usage is not None
+    assert (read.usage.input_tokens, read.usage.output_tokens) == (1, 2)
+
+
+def test_a_table_of_spans_is_one_row_a_trace(tmp_path):
+    """As Phoenix exports spans: one a line, newest first."""
+    spans = [
+        llm("3", "1", 42, 9),
+        span("2", "1", "RETRIEVER", output__value=json.dumps({"documents": [DOCUMENT]})),
+        span("1", None, "CHAIN", input__value="Q", output__value=ANSWER),
+    ]
+    lines: list[dict[str, Any]] = []
+    for trace in ("t1", "t2"):
+        for each in spans:
+            context = {"trace_id": trace, "span_id": each["span_id"]}
+            rest = {key: value for key, value in each.items() if key != "span_id"}
+            lines.append({"context": context, **rest})
+    path = tmp_path / "spans.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    data = open_rows(path)
+    first, second = samples(data)
+    assert (first.id, first.question, first.response) == ("t1", "Q", ANSWER)
+    assert first.contexts == (Context("Refunds within 30 days.", "d0"),)
+    assert first.usage == second.usage == AppUsage(42, 9, 51, None, 0.5)
+    assert "put spans together by their trace: one row a trace" in data.scan().lines
+    # A data frame of Phoenix has the same as columns with dots.
+    flat = [
+        {
+            "context.trace_id": line["context"]["trace_id"],
+            "context.span_id": line["context"]["span_id"],
+            "parent_id": line["parent_id"],
+            "span_kind": line["attributes"]["openinference.span.kind"],
+            "start_time_unix_nano": line["start_time_unix_nano"],
+            "end_time_unix_nano": line["end_time_unix_nano"],
+            **{f"attributes.{name}": value for name, value in line["attributes"].items()},
+        }
+        for line in lines
+    ]
+    assert samples(open_rows(flat)) == [first, second]
+
+
+CHUNKS = {
+    "d0": "Refunds within 30 days.",
+    "d1": "Shipping costs 5 EUR.",
+    "d2": "We sell shoes.",
+    "d3": "Contact support by mail.",
+}
+
+
+@pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded spans are not here")
+def test_recorded_spans_of_real_instrumentors_are_rows():
+    traces: dict[tuple[Any, Any], list[dict[str, Any]]] = defaultdict(list)
+    with gzip.open(RECORDED / "spans.jsonl.gz", "rt") as lines:
+        for record in map(json.loads, lines):
+            if record["kind"] == "span":
+                traces[record["res"].get("service.name"), record["trace"]].append(
+                    {
+                        "span_id": record["span"],
+                        "parent_id": record["parent"],
+                        "start_time_unix_nano": record["start"],
+                        "end_time_unix_nano": record["end"],
+                        "attributes": record["attrs"],
+                    }
+                )
+    rows: dict[Any, list[Sample]] = defaultdict(list)
+    for (service, _), spans in traces.items():
+        read = one(spans)
+        # Indexing and embeddings are traces of their own, without an answer.
+        if read.response is not None:
+            rows[service].append(read)
+    # A plain chain, a streamed one, an agent with three calls of 42 and 9 tokens.
+    plain, streamed, agent = sorted(rows["lc-oi"], key=lambda row: str(row.question), reverse=True)
+    assert plain.question == "What is the refund window?"
+    assert plain.response == ANSWER
+    assert plain.contexts == tuple(Context(CHUNKS[name], name) for name in ("d2", "d0", "d1"))
+    assert streamed.response == f"{ANSWER} "
+    assert agent.question == "Refund window and shipping cost?"
+    assert agent.usage is not None
+    assert (agent.usage.input_tokens, agent.usage.output_tokens) == (126, 27)
+    # LlamaIndex logs each call three times, one inside the other: 42 + 9 a call.
+    tokens = [row.usage.total_tokens for row in rows["llamaindex"] if row.usage is not None]
+    assert sorted(map(str, tokens)) == ["102", "51", "51"]
+    assert all(len(row.contexts or ()) == 2 for row in rows["llamaindex"])
+    # A retriever that found nothing.
+    (haystack,) = rows["haystack"]
+    assert (haystack.question, haystack.response) == ("refund window?", ANSWER)
+    assert haystack.contexts == ()
