@@ -138,6 +138,12 @@ class Interrupted(Exception):
     """
 
 
+class RowsWarning(UserWarning):
+    """How rows were read, where something of them was left out or guessed. Given to programs; the
+    command prints it.
+    """
+
+
 class CallError(Exception):
     """One model call failed.
 

@@ -135,6 +135,11 @@ class Columns:
         for column in self.slices:
             name = shorten(column, 60)
             lines.append(f"read {name} as the slice {name}")
+        return [*lines, *self.lines_left_out()]
+
+    def lines_left_out(self) -> list[str]:
+        """What is told of the columns that are not read."""
+        lines: list[str] = []
         for column, why in self.why_ignored.items():
             lines.append(f"ignored {shorten(column, 60)}: {why}")
         names = [shorten(column, 40) for column in self.ignored if column not in self.why_ignored]

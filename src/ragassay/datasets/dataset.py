@@ -48,7 +48,7 @@ class Scan:
     how the rows are read, one sentence each, for the user. notes: what was read in a way worth
     knowing, with counts. source: absolute path, or "memory". source_hash: hash of the file's bytes,
     or of the rows in memory. given: those of question, contexts and response that are not empty in
-    every row.
+    every row. left_out: the lines about columns that are not read.
     """
 
     rows: int
@@ -62,6 +62,7 @@ class Scan:
     source: str
     source_hash: str
     given: frozenset[str] = frozenset(FIELDS)
+    left_out: tuple[str, ...] = ()
 
 
 class Dataset:
@@ -79,12 +80,15 @@ class Dataset:
         first_columns: tuple[str, ...],
         nested: tuple[str, ...],
         make_ids: bool,
+        guesses: Mapping[str, str] | None = None,
     ) -> None:
         self._reader = reader
         self._first_columns = first_columns
         self._nested = nested
         self._make_ids = make_ids
         self.columns = columns
+        self.guesses = dict(guesses or {})
+        """Field -> the column that was guessed to be it."""
 
     @property
     def source(self) -> str:
@@ -102,12 +106,13 @@ class Dataset:
         rows = (row for _, row in self._reader.rows() if isinstance(row, dict))
         return unread_columns(rows, (*used, *self.columns.slices, *self.columns.marks), fields)
 
-    def with_mapping(self, mapping: Mapping[str, str]) -> Dataset:
-        """The same rows, read by this mapping of fields to columns."""
+    def with_guesses(self, mapping: Mapping[str, str], guesses: Mapping[str, str]) -> Dataset:
+        """The same rows, read by this mapping of fields to columns and by these guesses."""
         name = _name_of(self._reader)
         slices = self.columns.slices
-        columns = choose(self._first_columns, self._nested, mapping, slices, name)
-        return Dataset(self._reader, columns, self._first_columns, self._nested, self._make_ids)
+        first, nested = self._first_columns, self._nested
+        columns = choose(first, nested, {**mapping, **guesses}, slices, name)
+        return Dataset(self._reader, columns, first, nested, self._make_ids, guesses)
 
     @property
     def cuttable(self) -> bool:
@@ -238,6 +243,7 @@ class Dataset:
             self.source,
             file_hash or digest.hexdigest(),
             frozenset(FIELDS) - missing,
+            tuple(columns.lines_left_out()),
         )
 
     def _numbering(self, columns: Columns, unnamed: int, rows: int) -> Iterator[str]:
@@ -357,6 +363,7 @@ def open_rows(
         raise _nothing_readable(reader, name, first.troubles)
     names, nested = tuple(first.columns), tuple(first.nested)
     columns = choose(names, nested, dict(mapping or {}), tuple(slices), name)
+    guesses: dict[str, str] = {}
     if not columns.says_anything:
         rows = (row for _, row in reader.rows() if isinstance(row, dict))
         fitting = unread_columns(rows, slices, FIELDS)
@@ -364,7 +371,7 @@ def open_rows(
         if not (guess and guesses):
             raise _nothing_recognised((*names, *nested), name, guesses)
         columns = choose(names, nested, guesses, tuple(slices), name)
-    return Dataset(reader, columns, names, nested, make_ids)
+    return Dataset(reader, columns, names, nested, make_ids, guesses)
 
 
 def _nothing_recognised(

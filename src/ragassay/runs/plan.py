@@ -6,13 +6,25 @@ Every mistake in the set-up is found here, where it costs nothing.
 from __future__ import annotations
 
 import itertools
+import logging
 import os
+import warnings
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, cast
 
-from ragassay.core import BadRow, JudgeInfo, Ledger, Manifest, Sample, SetupError, nearest, shorten
+from ragassay.core import (
+    BadRow,
+    JudgeInfo,
+    Ledger,
+    Manifest,
+    RowsWarning,
+    Sample,
+    SetupError,
+    nearest,
+    shorten,
+)
 from ragassay.metrics import (
     PRESETS,
     Metric,
@@ -38,6 +50,8 @@ if TYPE_CHECKING:
     from ragassay.models.offline import OfflineModel
     from ragassay.runs import Engine, EngineSettings, Measurement, ReplyLog, RunContext
     from ragassay.runs.journal import JournalStore
+
+_LOGGER = logging.getLogger("ragassay")
 
 # Task of a local model -> a metric that it can judge.
 _EXAMPLES = {
@@ -180,7 +194,7 @@ def make_plan(
                 # Stored with the options, so that a resume reads the same columns.
                 mapping = {**setup.options.mapping, **guesses}
                 setup = replace(setup, options=replace(setup.options, mapping=mapping))
-                dataset = dataset.with_mapping(mapping)
+                dataset = dataset.with_guesses(mapping, guesses)
                 scan = dataset.scan()
     shared = {field.name: getattr(setup, field.name) for field in fields(setup)}
     return Plan(**shared, dataset=dataset, scan=scan)
@@ -598,13 +612,32 @@ def manifest_of(
 
 
 def report_notes(plan: Plan, tell: Callable[[str], None] | None) -> None:
-    """Report how the rows are read, and the plan's notes."""
+    """Report how the rows are read, and the plan's notes: to `tell`, else as a program's log and
+    warnings.
+    """
+    scan = plan.scan
+    guesses = [
+        f"took {shorten(column, 60)} for {field}, by a guess"
+        for field, column in plan.dataset.guesses.items()
+    ]
+    # A resume, whose rows are not scanned again, has said so before.
+    sent = [
+        f"sent to {host}: {', '.join(names)}"
+        for host, names in plan.info.sent.items()
+        if scan.lines
+    ]
     if tell is not None:
-        for line in (*plan.scan.lines, *plan.scan.notes, *plan.notes):
+        for line in (*scan.lines, *guesses, *scan.notes, *plan.notes, *sent):
             tell(line)
-        # A resume, whose rows are not scanned again, has said so before.
-        for host, names in plan.info.sent.items() if plan.scan.lines else ():
-            tell(f"sent to {host}: {', '.join(names)}")
+        return
+    doubtful = (*scan.left_out, *guesses, *scan.notes)
+    for line in (*scan.lines, *plan.notes, *sent):
+        if line not in doubtful:
+            _LOGGER.info("%s", line)
+    if doubtful:
+        # In one warning, or a program that shows each place once would show the first alone.
+        source = "the rows" if scan.source == "memory" else os.path.basename(scan.source)
+        warnings.warn(f"{source}: {'; '.join(doubtful)}", RowsWarning, stacklevel=2)
 
 
 def _reference(metric: Metric) -> str:
