@@ -11,6 +11,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from ragassay.cli import doctor, interop, judging, trust
+from ragassay.cli.config import take_default_config
+from ragassay.cli.init import init
 from ragassay.cli.output import (
     console,
     display,
@@ -396,6 +398,7 @@ _COMMANDS = (
 )
 for _function, _name, _short in _COMMANDS:
     app.command(name=_name, short_help=_short)(_function)
+app.command(name="init", short_help="Write a ragassay.toml for your rows.")(init)
 app.command(name="doctor", short_help="Look at the set-up; ask a judge a known example.")(
     doctor.doctor
 )
@@ -416,11 +419,15 @@ def _version(value: bool) -> None:
 # A callback is what gives the options before the command a place.
 @app.callback()
 def root(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Options before the command."""
+    # `init` writes the file, also over one that cannot be read.
+    if context.invoked_subcommand not in ("init", "explain"):
+        take_default_config(context)
 
 
 _STOPPED = "Stopped. If a run had begun, ragassay resume goes on with it."

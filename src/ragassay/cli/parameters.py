@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from ragassay.cli.config import mapping_of_file, take_config
 from ragassay.core.errors import SetupError
 from ragassay.runs.options import OnResume, Option, declared_options
 
@@ -35,6 +36,15 @@ HtmlOption = Annotated[Path | None, typer.Option(help="Write the HTML report her
 JunitOption = Annotated[Path | None, typer.Option(help="Write JUnit XML here.")]
 GateOption = Annotated[
     list[str] | None, typer.Option(help="'groundedness>=0.8'; exit 1 when not met. Repeatable.")
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        is_eager=True,
+        callback=take_config,
+        help="File of options [default: $RAGASSAY_CONFIG or ragassay.toml].",
+    ),
 ]
 RunArgument = Annotated[str, typer.Argument(help="Run id, its start, its name, or 'last'.")]
 LabelsArgument = Annotated[
@@ -184,7 +194,7 @@ def _argument(declared: Option, value: Any) -> Any:
     if declared.is_switched_off:
         return not value
     if isinstance(declared.default, Mapping):
-        return pairs(value or [])
+        return {**mapping_of_file(), **pairs(value or [])}
     if isinstance(declared.default, tuple):
         return value or []
     return value.value if isinstance(value, StrEnum) else value
@@ -254,8 +264,14 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             # As typer calls it, and as `call` takes it: by keyword only.
             expanded.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=kind))
 
+    expanded.append(
+        Parameter("config", Parameter.KEYWORD_ONLY, default=None, annotation=ConfigOption)
+    )
+
     @wraps(command)
     def call(**arguments: Any) -> None:
+        # Its callback has given the options of the file already.
+        arguments.pop("config")
         # Each group takes its options out of `arguments`; the command's own remain.
         values = {name: take(arguments) for name, take in groups.items()}
         command(**arguments, **values)

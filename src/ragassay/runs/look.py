@@ -1,0 +1,68 @@
+"""A look at a file of rows: how each column is read, and what could be a field that is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ragassay.core import shorten
+from ragassay.runs.config_file import FoundColumn
+
+_FIRST_ROWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """columns: those of the file, in order. open_fields: the fields among question, contexts and
+    response that no column is read as. advice: what to do about them.
+    """
+
+    columns: tuple[FoundColumn, ...]
+    open_fields: tuple[str, ...]
+    advice: tuple[str, ...]
+
+
+def look_at(source: str) -> Look:
+    """How the rows of a file are read. Raises as `open_rows` and `Dataset.scan`."""
+    from ragassay.datasets import open_records, open_rows, walk_path
+
+    dataset = open_rows(source, guess=True)
+    scan = dataset.scan()
+    missing = [field for field in ("question", "contexts", "response") if field not in scan.given]
+    unread = dataset.unread(missing)
+    guesses = {each.guess: each.field for each in unread if each.guess}
+    guesses |= {column: field for field, column in dataset.guesses.items()}
+    fields = {**scan.mapping, **guesses}
+    examples: dict[str, str] = {}
+    for number, (_, _, row) in enumerate(open_records(source)):
+        if number == _FIRST_ROWS:
+            break
+        for column in (*scan.columns, *fields):
+            value = walk_path(row, column)
+            if column not in examples and value not in (None, "", [], {}):
+                examples[column] = _shown(value)
+    # A path into an object stands beside the columns, for it is what is read.
+    columns = dict.fromkeys((*scan.columns, *fields))
+    found = tuple(
+        FoundColumn(column, fields.get(column, ""), examples.get(column, ""), column in guesses)
+        for column in columns
+    )
+    open_fields = tuple(field for field in missing if field not in guesses.values())
+    doubtful = {each.field: each.candidates for each in unread if not each.guess}
+    return Look(found, open_fields, tuple(_advice(field, doubtful) for field in open_fields))
+
+
+def _advice(field: str, candidates: Mapping[str, tuple[str, ...]]) -> str:
+    could_be = candidates.get(field, ())
+    if not could_be:
+        return f"no column is read as {field}; rows may do without"
+    names = ", ".join(shorten(column, 40) for column in could_be)
+    return f"{field} could be {names}: write it under [map]"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list) and value:
+        return f"{len(value)} x {_shown(value[0])}" if len(value) > 1 else _shown(value[0])
+    if isinstance(value, Mapping):
+        value = "{" + ", ".join(map(str, value)) + "}"
+    return shorten(value if isinstance(value, str) else repr(value), 60)
