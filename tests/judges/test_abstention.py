@@ -51,6 +51,17 @@ DECLINES = {
     "policy": "I won't answer that, since it is against my guidelines.",
     "language model": "As an AI language model, I cannot give medical advice.",
     "markup": "**I don't know.**",
+    "with praise": "Great question! I don't know.",
+    "referred elsewhere": (
+        "As an AI language model, I do not have access to real-time data. However, you can check"
+        " the official website."
+    ),
+    "asked back": "I'm not aware of such a club. Can you please specify which one you mean?",
+    "a number inside": "I'm sorry, but I couldn't find any information about a 1993 film.",
+    "an abbreviation": "I couldn't find any information about the B.D.A. in the U.K. register.",
+    "no specific": "I do not have the specific list of these regions.",
+    "that": "I'm sorry, but I can't do that.",
+    "advise": "Sorry, but I can not advise you about that.",
     "unanswerable": "Unanswerable",
     "insufficient": "Insufficient information.",
     "German": "Das weiß ich leider nicht. Ich kann diese Frage nicht beantworten.",
@@ -103,6 +114,28 @@ ANSWERS = {
     "unknown to most": "The soldier's name is unknown.",
 }
 
+# However short, what is claimed beside an admission is an answer.
+PARTIAL = {
+    "a dose": "Take 500 mg. I do not know the maximum dose.",
+    "a year": "In 1937. I do not know the exact day.",
+    "a year, joined": "In 1937, but I do not know the exact day.",
+    "a number before a bracket": "500 mg (I do not know the maximum dose).",
+    "behind a semicolon": "I don't know the maximum dose; take 500 mg.",
+    "only that": "I do not know the exact day, only that it was in 1937.",
+    "yes": "Yes. I don't know why.",
+    "a name": "Elton John. I don't know the year.",
+    "an instruction": "Please take it with food. I do not know the dose.",
+    "advice": "You can take it with milk. I don't know the dose.",
+    "a condition": "If you have fever, take aspirin. I do not know the dose.",
+    "behind an apology": "I'm sorry, it is 500 mg. I don't know the maximum.",
+    "unfortunately": "Unfortunately, it is banned. I don't know why.",
+    "a title that holds a refusal": 'The song "I Can\'t Help Falling in Love" is by Elvis Presley.',
+    "a reason that claims": (
+        "There is no definitive answer to this question, as he is believed to be a composite."
+    ),
+    "German": "Im Jahr 1937. Den Tag weiß ich leider nicht.",
+}
+
 
 @pytest.mark.parametrize("text", DECLINES.values(), ids=DECLINES)
 def test_a_text_that_only_declines_is_recognised(text: str) -> None:
@@ -111,6 +144,11 @@ def test_a_text_that_only_declines_is_recognised(text: str) -> None:
 
 @pytest.mark.parametrize("text", ANSWERS.values(), ids=ANSWERS)
 def test_a_text_that_states_something_does_not_decline(text: str) -> None:
+    assert not declines(text)
+
+
+@pytest.mark.parametrize("text", PARTIAL.values(), ids=PARTIAL)
+def test_a_text_that_claims_anything_beside_an_admission_does_not_decline(text: str) -> None:
     assert not declines(text)
 
 

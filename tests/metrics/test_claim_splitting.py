@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragassay.judges.text_rules.trivial import trivial
 from ragassay.metrics import split_claims
 from ragassay.metrics.graph.claims import MAX_CLAIMS
-from ragassay.metrics.graph.trivial import trivial
 
 
 def kept(response: str) -> list[str]:

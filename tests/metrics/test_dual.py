@@ -157,3 +157,10 @@ def test_an_admission_is_fully_grounded_also_without_contexts() -> None:
             never,
         )
         assert (score.value, score.verdict, score.flags) == (1.0, Verdict.PASS, ("abstention",))
+
+
+def test_a_claim_beside_an_admission_is_judged() -> None:
+    row = replace(ROW, response="Take 500 mg. I do not know the maximum dose.")
+    score, asked = play("response_groundedness_dual", row, both(0, 0))
+    assert [request.text("response") for request in asked] == [row.response, row.response]
+    assert (score.value, score.verdict, score.flags) == (0.0, Verdict.FAIL, ())

@@ -48,18 +48,18 @@ TASKS: Mapping[str, str] = {
 }
 # Rubric -> the version that answers to it carry. No judge here reads its wording, so that a rubric
 # which is only worded anew keeps its stored judgments and certificates; a number is raised when the
-# rubric's inputs, scale or flags change.
+# rubric's inputs, scale or flags change, or a rule that settles it without a model.
 VERSIONS: Mapping[str, str] = {
     "context_relevance": "1",
     "chunk_relevance": "1",
-    "groundedness": "2",
-    "answer_relevance": "1",
+    "groundedness": "3",
+    "answer_relevance": "2",
     "entailment": "1",
-    "claim_sources": "1",
+    "claim_sources": "2",
     "sentence_relevance": "1",
     "context_sufficiency": "1",
-    "correctness": "1",
-    "correctness_3": "1",
+    "correctness": "2",
+    "correctness_3": "2",
 }
 _MANY_CALLS = frozenset({"claim_sources", "sentence_relevance", "context_sufficiency"})
 _GROUP = 16

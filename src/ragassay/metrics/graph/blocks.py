@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ragassay.metrics.graph.trivial import STOPS, asserts, count_words, has_words
+from ragassay.judges.text_rules.trivial import STOPS, asserts, count_words, has_words
 
 LAYOUT = ("code", "heading", "table heading")
 """Reasons to drop a block for what it is in the layout, and not for what it says."""

@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ragassay.judges.text_rules.trivial import has_words, trivial
 from ragassay.metrics.graph.blocks import LAYOUT, blocks
 from ragassay.metrics.graph.row_cache import cached_for_row
 from ragassay.metrics.graph.sentences import sentences
-from ragassay.metrics.graph.trivial import has_words, trivial
 
 MAX_CLAIMS = 1000
 """More claims than this are not judged: each is sent with the whole response, so the cost grows
