@@ -253,6 +253,14 @@ def test_faithfulness_asks_what_groundedness_asks_and_counts_the_supported() -> 
     assert (weighted.value, weighted.verdict) == (2 / 3, Verdict.PASS)
 
 
+def test_a_citation_mark_adds_no_weight_to_its_claim() -> None:
+    row = replace(ROW, response="It is old. It is red [2].")
+    ratings = by_item("claim", {"It is old.": 3, "It is red.": 0})
+    score, _ = play("faithfulness(mode=weighted)", row, ratings)
+    assert [part.weight for part in score.parts] == [1.0, 1.0]
+    assert score.value == 0.5  # not 1 / (1 + 2), with [2] weighed as a number
+
+
 def test_the_llm_may_list_the_claims_and_those_it_took_over_get_their_place() -> None:
     def answer(request: Request) -> Judgment:
         if request.rubric == "claims":

@@ -10,6 +10,7 @@ from typing import ClassVar
 from ragassay.core import Part, Role, Sample, Score, Showing, Shown, Stage, Status, Verdict
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.catalogue.groundedness import SUPPORT_EDGE_CASES
+from ragassay.metrics.citations import without_marks
 from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.graph.row_graph import CLAIMS, Edges, GraphMetric, judge_graph
 from ragassay.metrics.parameters import check_choice, check_share
@@ -94,7 +95,8 @@ class Faithfulness(GraphMetric):
         if not judged(parts):
             return all_lost(str(self), parts, pass_mark=self.pass_mark)
         if self.mode == "weighted":
-            parts = tuple(_with_weight(part, sample.response or "") for part in parts)
+            chunks = len(sample.contexts or ())
+            parts = tuple(_with_weight(part, sample.response or "", chunks) for part in parts)
         judged_parts, lost_parts = judged(parts), lost(parts)
         good = [bool(part.passed) for part in judged_parts]
         mark = 1.0 if self.mode == "binary" else self.pass_mark
@@ -138,11 +140,12 @@ class Faithfulness(GraphMetric):
         )
 
 
-def _with_weight(part: Part, response: str) -> Part:
+def _with_weight(part: Part, response: str, chunks: int) -> Part:
     if part.status is Status.NOT_APPLICABLE:
         return part
     text = part.text or response[part.start or 0 : part.end or 0]
-    return replace(part, weight=claim_weight(text)[0])
+    # As the judge reads it: the number in a mark such as [2] is none of the claim's.
+    return replace(part, weight=claim_weight(without_marks(text, chunks))[0])
 
 
 def _weight(parts: Iterable[Part]) -> float:
