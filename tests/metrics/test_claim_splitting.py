@@ -91,6 +91,12 @@ def test_a_response_is_cut_into_its_claims(response: str, claims: list[str]) -> 
             "In conclusion, based on the given documents, the benefits of a garden include:",
             "lead-in",
         ),
+        ("Let me walk you through this step by step.", "lead-in"),
+        ("I have reviewed the passages carefully.", "lead-in"),
+        ("Your question is about the warranty of the lamp.", "the question again"),
+        ("If anything is unclear, just ask.", "politeness"),
+        ("That should answer your question.", "politeness"),
+        ("This answer is based on the provided documents.", "about the answer"),
     ],
 )
 def test_a_trivial_piece_is_dropped_and_stays_visible_with_its_reason(
@@ -129,6 +135,11 @@ def test_a_trivial_piece_is_dropped_and_stays_visible_with_its_reason(
         "Based on the passages, Paris is the capital of Germany:",
         "Here is why Paris lives in Germany:",
         "The patient must stop taking the medicine and never return to Berlin:",
+        "Let me add that children pay half.",
+        "Let me walk you through it: the fee is 3 euros.",
+        "If you need help, press the red button.",
+        "That covers all products.",
+        "I found you.",
     ],
 )
 def test_what_may_be_a_claim_is_kept(text: str) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from ragassay.judges.text_rules.filler import filler
+
 _LETTER = re.compile(r"[^\W_]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 STOPS = ".!?。！？"
@@ -126,7 +128,7 @@ def trivial(text: str) -> str:
         return "citation"
     bare = _bare(text)
     if bare.endswith("?"):
-        return "question" if _asks(bare) else ""
+        return "question" if _asks(bare) or filler(bare.rstrip(" ?")) else ""
     if bare.endswith(":") and _leads_in(bare):
         return "lead-in"
     if not _without_symbols(bare):
@@ -134,7 +136,7 @@ def trivial(text: str) -> str:
     phrase = " ".join(_without_symbols(bare).rstrip(" .!,:;").split())
     if _is_polite(phrase):
         return "politeness"
-    return "lead-in" if _LEAD_IN.fullmatch(phrase) else ""
+    return "lead-in" if _LEAD_IN.fullmatch(phrase) else filler(phrase)
 
 
 def has_words(text: str) -> bool:
