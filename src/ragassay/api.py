@@ -62,7 +62,7 @@ def evaluate(  # plain: it is the signature, and what each argument means
     make_ids: bool = False,
     limit: int | None = None,
     rubrics: Sequence[str | os.PathLike[str]] = (),
-    claims: Literal["sentences", "llm"] = "sentences",
+    claims: Literal["sentences", "filtered", "llm"] = "sentences",
     single_calls: bool = False,
     controls: Literal["auto", "always", "off"] = "auto",
     order: Literal["shuffled", "given", "both"] = "shuffled",

@@ -163,6 +163,12 @@ EXPECTED = {
         "d200de64322a64232ebe3e39a14e5032",
         "95448c6bfe0bcc5a79f95477eb5307dd",
     ),
+    "trivial": (
+        "trivial@1",
+        "56a6a1ad327cdc506c5fce4d00ec6a78",
+        "f7839c0797db7247bd2e72f427e2c2e2",
+        "",
+    ),
 }
 # Rubric -> its version for the offline judge, and the digest of what that judge reads of it.
 OFFLINE_READS = {
@@ -202,6 +208,7 @@ INPUT_RULES = {
     "response_groundedness_dual_2": "5ec40fa50af152cc102a76e452fa0da8",
     "safety": "82a4f1fcf01bd07fdbbbefaeae929d34",
     "sentence_relevance": "db39430aa10f83261603fe2c082e55ea",
+    "trivial": "d1c6325fcba625f66833460b9d0b9383",
 }
 
 

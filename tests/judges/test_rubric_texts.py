@@ -39,6 +39,7 @@ SCALES: dict[str, tuple[str, int, dict[object, float] | None, object]] = {
     "correctness_3": ("response", 1, {"incorrect": 0, "not_attempted": 0, "correct": 1}, "correct"),
     "safety": ("response", 1, {"unsafe": 0, "safe": 1}, "safe"),
     "guidelines": ("guideline", 20, {"no": 0, "yes": 1}, "yes"),
+    "trivial": ("claim", 100, {"trivial": 0, "claim": 1}, "claim"),
     "questions": ("response", 1, None, None),
     "entities": ("text", 1, None, None),
 }

@@ -261,6 +261,45 @@ def test_a_citation_mark_adds_no_weight_to_its_claim() -> None:
     assert score.value == 0.5  # not 1 / (1 + 2), with [2] weighed as a number
 
 
+def sorted_as(request: Request, rating: str) -> Judgment:
+    """What a model says of a sentence, "claim" or "trivial"."""
+    return replace(rated(request, 0), rating=rating, value=float(rating == "claim"))
+
+
+def test_the_llm_may_leave_out_sentences_that_state_nothing_in_one_wave() -> None:
+    row = replace(ROW, response="It opened in 1999. Time to look behind the curtain. It is red.")
+
+    def answer(request: Request) -> Judgment:
+        if request.rubric == "trivial":
+            is_trivial = "curtain" in request.text("claim")
+            return sorted_as(request, "trivial" if is_trivial else "claim")
+        return rated(request, 3 if "1999" in request.text("claim") else 0)
+
+    score, asked = play("groundedness(claims=filtered)", row, answer)
+    assert [request.rubric for request in asked] == ["trivial"] * 3 + ["groundedness"] * 2
+    assert score.value == 0.5  # of two claims one is supported
+    assert [part.reason for part in score.parts if part.value is None] == ["no claim: trivial"]
+
+
+def test_a_sentence_that_the_filter_has_no_verdict_on_stays_a_claim() -> None:
+    def answer(request: Request) -> Judgment:
+        if request.rubric == "trivial":
+            return gone(request, Status.REFUSED)
+        return rated(request, 3)
+
+    score, asked = play("groundedness(claims=filtered)", ROW, answer)
+    assert [request.rubric for request in asked] == ["trivial"] * 2 + ["groundedness"] * 2
+    assert (score.value, score.counts.judged) == (1.0, 2)
+
+
+def test_a_response_of_which_the_filter_leaves_nothing_makes_no_claim() -> None:
+    score, asked = play(
+        "faithfulness(claims=filtered)", ROW, lambda request: sorted_as(request, "trivial")
+    )
+    assert [request.rubric for request in asked] == ["trivial", "trivial"]
+    assert (score.status, score.reason) == (Status.NOT_APPLICABLE, "the response makes no claim")
+
+
 def test_the_llm_may_list_the_claims_and_those_it_took_over_get_their_place() -> None:
     def answer(request: Request) -> Judgment:
         if request.rubric == "claims":

@@ -19,7 +19,7 @@ LOSSES = (Status.UNPARSED, Status.REFUSED, Status.FAILED, Status.OVER_BUDGET, St
 PARAMETERS: dict[str, tuple[object, ...]] = {
     "pass_mark": (0.0, 0.5, 1.0),
     "k": (1, 3, 10**6),
-    "claims": ("sentences", "llm"),
+    "claims": ("sentences", "filtered", "llm"),
     "scale": (3, 5),
     "rubric": ("context_relevance", "chunk_relevance"),
     "form": ("binary", "three"),

@@ -172,11 +172,13 @@ class Options:
     rubrics: tuple[str, ...] = option(
         (), "Your own rubric file. Repeatable.", flags=("--rubric",), convert=_absolute_paths
     )
-    claims: Literal["sentences", "llm"] = option(
+    claims: Literal["sentences", "filtered", "llm"] = option(
         "sentences",
-        "Cut responses into claims by sentence, or ask the LLM.",
+        "Cut responses into claims by sentence; filtered: the LLM leaves out what states nothing;"
+        " llm: it lists the claims.",
         choice_fix=(
-            "use --claims sentences (no extra call) or --claims llm (one extra call a row)"
+            "use --claims sentences (no extra call), --claims filtered or --claims llm (one extra"
+            " call a row)"
         ),
     )
     single_calls: bool = option(False, "One call per claim and chunk instead of batches.")

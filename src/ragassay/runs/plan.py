@@ -341,8 +341,8 @@ def _metrics(
                 why=f"it is a {type(metric).__name__}",
                 fix="give names, such as 'groundedness', or functions under @ragassay.metric",
             )
-    if options.claims == "llm":
-        chosen = tuple(_with_claims(m) for m in chosen)
+    if options.claims != "sentences":
+        chosen = tuple(_with_claims(m, options.claims) for m in chosen)
     # A metric that is named twice is measured once.
     chosen = tuple({str(m): m for m in chosen}.values())
     if not chosen:
@@ -427,8 +427,8 @@ def _check_tasks(chosen: Sequence[Metric], local: Sequence[LocalModel]) -> None:
             f"ask it for {', '.join(able) or _EXAMPLES[model.parts.meaning.task]}"
             " (--metrics), and another judge for the rest"
         )
-        if "claims" in judged_rubrics(metric):
-            fix = "use --claims sentences: it is no language model and lists no claims"
+        if {"claims", "trivial"} & {*judged_rubrics(metric)}:
+            fix = "use --claims sentences: it is no language model and picks no claims"
         raise SetupError(
             "E0203",
             f"The judge {model.uri} cannot judge {metric}.",
@@ -647,9 +647,9 @@ def _reference(metric: Metric) -> str:
     return str(getattr(metric, "reference", "") or metric)
 
 
-def _with_claims(metric: Metric) -> Metric:
+def _with_claims(metric: Metric, claims: str) -> Metric:
     # Only metrics that cut responses into claims have this parameter.
     if "claims" in getattr(metric, "__dataclass_fields__", {}):
-        changed: Metric = replace(metric, claims="llm")  # type: ignore[type-var]
+        changed: Metric = replace(metric, claims=claims)  # type: ignore[type-var]
         return changed
     return metric

@@ -92,7 +92,7 @@ class OfflineJudge:
                 "name a language model with --judge openai:MODEL, or leave out what needs this"
                 " rubric"
             )
-            if rubric_id == "claims":
+            if rubric_id in ("claims", "trivial"):
                 fix = "use --claims sentences, or name a language model with --judge openai:MODEL"
             raise SetupError(
                 "E0203",

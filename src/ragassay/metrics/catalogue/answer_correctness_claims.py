@@ -34,9 +34,10 @@ _MOST = 1_000_000
 class AnswerCorrectnessClaims(GraphMetric):
     """F-beta of the claims against the truth, blended with closeness of meaning. beta: how many
     times recall counts as much as precision. similarity_weight: the share of the cosine in the
-    value; 0 asks for none. part: "f", "precision" or "recall"; only the edges it needs are asked.
-    It has no verdict: correctness gives one. claims: "sentences" (a splitter, no call) or "llm"
-    (the judge's model lists claims and statements).
+    value; 0 asks for none. part: "f", "precision" or "recall"; only the edges it needs are
+    asked. It has no verdict: correctness gives one. claims: "sentences" (a splitter, no call),
+    "filtered" (the judge's model leaves out those that state nothing) or "llm" (it lists claims
+    and statements).
     """
 
     declaration: ClassVar[Declaration] = Declaration(
@@ -51,7 +52,7 @@ class AnswerCorrectnessClaims(GraphMetric):
         ),
         needs=("response", NEEDS_TRUTH),
         level="claim",
-        rubrics=("entailment", "similarity", "claims"),
+        rubrics=("entailment", "similarity", "claims", "trivial"),
         source=(
             "claim precision, recall and F1 of RAGChecker (Ru et al. 2024, arXiv:2408.08067); the"
             " blend of Ragas"
@@ -70,7 +71,7 @@ class AnswerCorrectnessClaims(GraphMetric):
             "a verdict is lost: precision and recall are over the others, flag partial",
             "the cosine is lost, or all verdicts of one side: no value",
         ),
-        calls="2, and 1 offline cosine; claims=llm: 2 more",
+        calls="2, and 1 offline cosine; claims=filtered: 1 more, llm: 2",
         part_words=(
             PartWords(
                 "claim",

@@ -43,9 +43,10 @@ _AGAINST = ("reference", "question", "response")
 class ContextPrecision(GraphMetric):
     """Rank-aware precision of the chunks. against: what makes a chunk relevant: "reference" (it
     supports a statement of the reference), "question" (its context_relevance is 2 or higher; no
-    reference needed) or "response" (it supports a claim of the response). pass_mark: the value from
-    which a row passes; 0.5 means, of a single relevant chunk, rank 1 or 2. claims: "sentences" (a
-    splitter, no call) or "llm" (the judge's model lists claims and statements).
+    reference needed) or "response" (it supports a claim of the response). pass_mark: the value
+    from which a row passes; 0.5 means, of a single relevant chunk, rank 1 or 2. claims:
+    "sentences" (a splitter, no call), "filtered" (the judge's model leaves out those that state
+    nothing) or "llm" (it lists claims and statements).
     """
 
     declaration: ClassVar[Declaration] = Declaration(

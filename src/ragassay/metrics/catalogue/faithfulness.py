@@ -35,7 +35,7 @@ class Faithfulness(GraphMetric):
         ),
         needs=("response", "contexts"),
         level="claim",
-        rubrics=("groundedness", "answer_relevance", "claims"),
+        rubrics=("groundedness", "answer_relevance", "claims", "trivial"),
         source="Ragas (Es et al. 2024, arXiv:2309.15217)",
         edge_cases=(
             *SUPPORT_EDGE_CASES,

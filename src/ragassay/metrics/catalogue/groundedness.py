@@ -31,8 +31,9 @@ SUPPORT_EDGE_CASES = (
 
 @dataclass(frozen=True, slots=True)
 class Groundedness(GraphMetric):
-    """Mean graded support of the claims. pass_mark: the share of claims that must pass, each at a
-    rating of 2. claims: "sentences" (a splitter, no call) or "llm" (the judge's model lists them).
+    """Mean graded support of the claims. pass_mark: the share of claims that must pass, each at
+    a rating of 2. claims: "sentences" (a splitter, no call), "filtered" (the judge's model
+    leaves out those that state nothing) or "llm" (it lists them).
     """
 
     declaration: ClassVar[Declaration] = Declaration(
@@ -46,10 +47,10 @@ class Groundedness(GraphMetric):
         ),
         needs=("response", "contexts"),
         level="claim",
-        rubrics=("groundedness", "answer_relevance", "claims"),
+        rubrics=("groundedness", "answer_relevance", "claims", "trivial"),
         source="RAG Triad (TruLens)",
         edge_cases=SUPPORT_EDGE_CASES,
-        calls="1 for up to 20 claims; claims=llm: 1 more",
+        calls="1 for up to 20 claims; claims=filtered or llm: 1 more",
         default=30,
         mark_of="of claims",
         role=Role(

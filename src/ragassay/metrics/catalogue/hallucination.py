@@ -33,9 +33,10 @@ UNSUPPORTED_EDGE_CASES = (
 
 @dataclass(frozen=True, slots=True)
 class Hallucination(GraphMetric):
-    """Share of made-up claims; lower is better. against: "both" (in neither the contexts nor the
-    reference) or "contexts" (not in the contexts; needs no reference). pass_mark: the largest share
-    that passes. claims: "sentences" (a splitter, no call) or "llm" (the judge's model lists them).
+    """Share of made-up claims; lower is better. against: "both" (in neither the contexts nor
+    the reference) or "contexts" (not in the contexts; needs no reference). pass_mark: the
+    largest share that passes. claims: "sentences" (a splitter, no call), "filtered" (the
+    judge's model leaves out those that state nothing) or "llm" (it lists them).
     """
 
     declaration: ClassVar[Declaration] = Declaration(
@@ -50,10 +51,12 @@ class Hallucination(GraphMetric):
         needs=("response", "contexts", NEEDS_TRUTH),
         level="claim",
         higher_is_better=False,
-        rubrics=("groundedness", "answer_relevance", "entailment", "claims"),
+        rubrics=("groundedness", "answer_relevance", "entailment", "claims", "trivial"),
         source="RAGChecker (Ru et al. 2024, arXiv:2408.08067)",
         edge_cases=UNSUPPORTED_EDGE_CASES,
-        calls="2; 0 beside groundedness and answer_correctness_claims; claims=llm: 1 more",
+        calls=(
+            "2; 0 beside groundedness and answer_correctness_claims; claims=filtered or llm: 1 more"
+        ),
         mark_of="of claims",
         role=Role(
             stage=Stage.SUPPORT,

@@ -18,10 +18,11 @@ from ragassay.scoring import noise
 
 @dataclass(frozen=True, slots=True)
 class NoiseSensitivity(GraphMetric):
-    """Share of claims that the chunks misled the response into; lower is better. mode: "irrelevant"
-    (supported by chunks none of which supports a statement of the reference) or "relevant"
-    (supported by one that does). pass_mark: the largest share that passes. claims: "sentences" (a
-    splitter, no call) or "llm" (the judge's model lists them).
+    """Share of claims that the chunks misled the response into; lower is better. mode:
+    "irrelevant" (supported by chunks none of which supports a statement of the reference) or
+    "relevant" (supported by one that does). pass_mark: the largest share that passes. claims:
+    "sentences" (a splitter, no call), "filtered" (the judge's model leaves out those that state
+    nothing) or "llm" (it lists them).
     """
 
     declaration: ClassVar[Declaration] = Declaration(
@@ -38,7 +39,7 @@ class NoiseSensitivity(GraphMetric):
         area=Area.RETRIEVAL,
         level="claim",
         higher_is_better=False,
-        rubrics=("groundedness", "claim_sources", "entailment", "claims"),
+        rubrics=("groundedness", "claim_sources", "entailment", "claims", "trivial"),
         source="RAGChecker (Ru et al. 2024, arXiv:2408.08067)",
         edge_cases=(
             (
@@ -59,8 +60,8 @@ class NoiseSensitivity(GraphMetric):
             "a verdict on a statement is lost: no value, for any chunk may be relevant",
         ),
         calls=(
-            "3; 0 beside groundedness, context_recall and answer_correctness_claims; claims=llm: 2"
-            " more; 1 or 2 more where the judge named no sources"
+            "3; 0 beside groundedness, context_recall and answer_correctness_claims;"
+            " claims=filtered: 1 more, llm: 2; 1 or 2 more where the judge named no sources"
         ),
         mark_of="of claims",
         role=Role(

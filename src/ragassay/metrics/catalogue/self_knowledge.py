@@ -24,9 +24,10 @@ from ragassay.scoring import unsupported_shares
 
 @dataclass(frozen=True, slots=True)
 class SelfKnowledge(GraphMetric):
-    """Share of claims that the model knew by itself. Neither end is better and there is no verdict:
-    it is right, and nothing in the contexts says so. claims: "sentences" (a splitter, no call) or
-    "llm" (the judge's model lists them).
+    """Share of claims that the model knew by itself. Neither end is better and there is no
+    verdict: it is right, and nothing in the contexts says so. claims: "sentences" (a splitter,
+    no call), "filtered" (the judge's model leaves out those that state nothing) or "llm" (it
+    lists them).
     """
 
     declaration: ClassVar[Declaration] = Declaration(
@@ -39,7 +40,7 @@ class SelfKnowledge(GraphMetric):
         needs=("response", "contexts", NEEDS_TRUTH),
         level="claim",
         higher_is_better=None,
-        rubrics=("groundedness", "answer_relevance", "entailment", "claims"),
+        rubrics=("groundedness", "answer_relevance", "entailment", "claims", "trivial"),
         source="RAGChecker (Ru et al. 2024, arXiv:2408.08067)",
         edge_cases=UNSUPPORTED_EDGE_CASES,
         calls="2; 0 beside hallucination",

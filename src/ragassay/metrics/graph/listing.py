@@ -1,9 +1,9 @@
-"""Claims that the judge's model lists, where a splitter is not to cut the texts."""
+"""Claims that the judge's model lists, or picks among the sentences of a splitter."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ragassay.core import Counts, Judgment, Request, Status
 from ragassay.metrics.graph.claims import MAX_CLAIMS, Piece
@@ -47,6 +47,27 @@ def list_claims(question: str, response: str | None, truth: str | None) -> Flow[
         claims = [piece.text for piece in _pieces(answers[-1], truth) if not piece.dropped]
         statements = dict.fromkeys(claims)
     return Lists(pieces, tuple(statements))
+
+
+def drop_trivial(
+    question: str, response: str, pieces: tuple[Piece, ...]
+) -> Flow[tuple[Piece, ...]]:
+    """The pieces, those dropped that a model finds to state nothing: one call for all of them. One
+    without a verdict stays a claim.
+    """
+    kept = [piece for piece in pieces if not piece.dropped]
+    answers = yield tuple(
+        Request("trivial", {"question": question, "response": response, "claim": piece.text})
+        for piece in kept
+    )
+    trivial = {
+        piece
+        for piece, answer in zip(kept, answers, strict=True)
+        if answer.judged and answer.rating == "trivial"
+    }
+    return tuple(
+        replace(piece, dropped="trivial") if piece in trivial else piece for piece in pieces
+    )
 
 
 def _asked_status(judgment: Judgment) -> Status:

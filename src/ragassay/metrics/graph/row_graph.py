@@ -30,7 +30,7 @@ from ragassay.metrics.graph.admissions import (
     without_admitted,
 )
 from ragassay.metrics.graph.claims import MAX_CLAIMS, Piece, split_claims
-from ragassay.metrics.graph.listing import list_claims
+from ragassay.metrics.graph.listing import drop_trivial, list_claims
 from ragassay.metrics.graph.row_cache import cached_for_row
 from ragassay.metrics.graph.statements import (
     NEEDS_TRUTH,
@@ -48,9 +48,10 @@ from ragassay.metrics.graph.support import (
 )
 from ragassay.metrics.reduction import ABSTENTION, EMPTY, blank
 
-CLAIMS = ("sentences", "llm")
-"""How texts are cut into claims: by a splitter, without a call, or by the judge's model, one call a
-text.
+CLAIMS = ("sentences", "filtered", "llm")
+"""How texts are cut into claims: by a splitter, without a call; the same, with the sentences of the
+response that state nothing left out by the judge's model, one call a row; or by the judge's model,
+one call a text.
 """
 
 
@@ -121,6 +122,8 @@ class Edges:
             rubrics.append("entailment")
         if self.claims == "llm" and (self.of_claims or self.of_statements):
             rubrics.append("claims")
+        if self.claims == "filtered" and self.of_claims:
+            rubrics.append("trivial")
         return tuple(rubrics)
 
 
@@ -228,6 +231,10 @@ def _cut(metric: GraphMetric, sample: Sample, texts: _Texts) -> Flow[_Texts | Sc
     count = sum(not piece.dropped for piece in texts.pieces)
     if count > MAX_CLAIMS:
         return _too_many(metric, "response", "claims", count)
+    if edges.claims == "filtered" and edges.of_claims:
+        pieces = yield from drop_trivial(texts.question, texts.response, texts.pieces)
+        texts = replace(texts, pieces=pieces)
+        count = sum(not piece.dropped for piece in pieces)
     if len(texts.statements) > MAX_CLAIMS:
         return _too_many_statements(metric, texts.statements)
     # Twice: pieces that make no claim at all, and claims that only admit not knowing, are two
@@ -264,7 +271,7 @@ def _list(metric: GraphMetric, sample: Sample, texts: _Texts) -> Flow[_Texts | S
 def _with_claims(edges: Edges, texts: _Texts) -> _Texts:
     """The texts with the claims among the pieces as the judge is to read them."""
     chunks = len(texts.contexts)
-    if edges.claims == "llm":
+    if edges.claims == "llm" or (edges.claims == "filtered" and edges.of_claims):
         pieces, claims = _to_judge(texts.pieces, chunks, edges.admissions)
     elif edges.of_claims:
         pieces, claims = _sentences_to_judge(texts.response, chunks, edges.admissions)
