@@ -23,6 +23,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,12 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 RESULTS = ROOT / "benchmarks/results"
 
-from ragassay.core import Sample
+from ragassay.core import Request, Sample
 from ragassay.judges import declines
-from ragassay.judges.offline.word_overlap import shares_of
+from ragassay.judges.offline.word_overlap import calls_of, shares_of, wrong_fact
 from ragassay.metrics.graph.statements import statements_of
+from ragassay.models import offline
+from ragassay.models.offline.engine import Engine
 from ragassay.scoring import best_of, exact_match, gold_token_recall, token_f1
 
 SEED, RESAMPLES, MARK = 20261121, 2000, 0.5
@@ -56,12 +59,42 @@ def squad_recall(response: str, gold: list[str]) -> float | None:
     )
 
 
-def offline_rule(response: str, gold: list[str]) -> float | None:
-    """What the offline judge of `correctness` goes by, when the first gold answer is the row's
-    reference: the least gold-token recall of its statements, 0 for a response that declines.
+@cache
+def judged_offline(response: str, reference: str, question: str) -> float | None:
+    """What the offline judge of `correctness` goes by: the least gold-token recall of the
+    reference's statements; 0 for a response that declines, and for one with a wrong fact.
     """
-    shares = shares_of(response, statements_of(Sample("row", reference=gold[0])))
-    return None if not shares else 0.0 if declines(response) else min(share for share, _ in shares)
+    statements = statements_of(Sample("row", reference=reference))
+    shares = shares_of(response, statements)
+    if not shares:
+        return None
+    least = min(share for share, _ in shares)
+    if declines(response) or least < MARK:
+        return 0.0
+    inputs: dict[str, str | tuple[str, ...]] = {
+        "question": question,
+        "response": response,
+        "statements": statements,
+    }
+    request = Request("correctness", inputs)
+    replies = [engine().answer(call) for call in calls_of(request)]
+    with_words = [statement for _, statement in shares]
+    return 0.0 if wrong_fact(response, with_words, replies) else least
+
+
+@lru_cache(maxsize=1)
+def engine() -> Engine:
+    return Engine.load(Path(offline.__file__).parent / "weights")
+
+
+def first_gold(row: dict[str, Any]) -> float | None:
+    """The offline judge, with the first gold answer as the row's reference."""
+    return judged_offline(row["response"], row["reference"][0], row["question"])
+
+
+def only_gold(row: dict[str, Any]) -> float | None:
+    """The same, where there is no other gold answer."""
+    return first_gold(row) if len(row["reference"]) == 1 else None
 
 
 RULE, ALONE = (
@@ -73,9 +106,8 @@ VERDICTS: dict[str, Callable[[str, list[str]], float | None]] = {
     "the same, ASCII normalisation of SQuAD": squad_recall,
     "token F1 >= 0.5": lambda response, gold: best_of(token_f1, response, gold),
     "exact match": lambda response, gold: best_of(exact_match, response, gold),
-    RULE: offline_rule,
-    ALONE: lambda response, gold: offline_rule(response, gold) if len(gold) == 1 else None,
 }
+OFFLINE: dict[str, Callable[[dict[str, Any]], float | None]] = {RULE: first_gold, ALONE: only_gold}
 JUDGES = ("gpt-4", "text-davinci-003", "bem")
 Counts = NDArray[np.float64]
 
@@ -129,8 +161,12 @@ def judge(rows: list[dict[str, Any]]) -> dict[str, Any]:
     from overlap.
     """
     result: dict[str, Any] = {}
-    for name, measure in VERDICTS.items():
-        values = [measure(row["response"], row["reference"]) for row in rows]
+    values_of = {
+        name: [measure(row["response"], row["reference"]) for row in rows]
+        for name, measure in VERDICTS.items()
+    }
+    values_of |= {name: list(map(measure, rows)) for name, measure in OFFLINE.items()}
+    for name, values in values_of.items():
         kept = [(row, value) for row, value in zip(rows, values, strict=True) if value is not None]
         result[name] = agreement(
             [row["label"] for row, _ in kept],

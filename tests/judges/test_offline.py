@@ -240,7 +240,7 @@ def test_it_names_itself_its_model_and_its_measured_agreement_and_never_an_llm()
     said = JUDGE.agreement.split("; ")
     assert said[:2] == ["support: balanced accuracy .78 [.76, .80]", "relevance: AUC .8"]
     assert said[2].startswith(
-        "correctness: a rule, half of the words of every statement: kappa 0.73, 0.51 and 0.56"
+        "correctness: a rule, half of the words of every statement and none of its facts another:"
     )
     assert OfflineJudge("v1", {}, RUBRICS).agreement.startswith(
         "unmeasured on data like yours; correctness: a rule"
@@ -323,7 +323,7 @@ def test_it_says_which_rubrics_it_answers() -> None:
     assert answers_offline("similarity")
     assert not answers_offline("mine")
     versions = {"groundedness": 3, "answer_relevance": 2, "claim_sources": 2}
-    versions |= {"correctness": 2, "correctness_3": 2}
+    versions |= {"correctness": 3, "correctness_3": 3}
     for name in answered:
         assert JUDGE.rubric_version(name) == f"{name}@{versions.get(name, 1)}"
     for name in set(RUBRICS.ids()) - answered:
@@ -455,8 +455,16 @@ def test_a_response_is_right_when_it_has_half_of_the_words_of_every_statement(
         "response": response,
         "statements": statements,
     }
-    two, other = (run(make(name, **inputs)) for name in ("correctness", "correctness_3"))
-    assert two[0] + other[0] == []  # a rule asks nothing
+    # What has the words is set beside the statements by the reader of facts, in both directions.
+    with_words = [text for text in statements if text != "..."]
+    nothing_denied = (MatchReply(1.0),) * (len(with_words) + 1)
+    two, other = (
+        run(make(name, **inputs), replies=nothing_denied)
+        for name in ("correctness", "correctness_3")
+    )
+    beside = [MatchCall("facts", text, (response,), "q?") for text in with_words]
+    beside.append(MatchCall("facts", response, tuple(with_words), "q?"))
+    assert two[0] == other[0] == (beside if yes_no == "yes" else [])
     assert (two[1][0].rating, two[1][0].passes) == (yes_no, yes_no == "yes")
     assert (other[1][0].rating, other[1][0].passes) == (three, three == "correct")
     assert two[1][0].probability is None
@@ -470,11 +478,19 @@ def test_the_rule_computes_gold_token_recall() -> None:
         "A bridge of 503 metres opened in 1932",
     )
     _, (judgment,) = run(
-        make("correctness", question="q?", response=response, statements=(statement,))
+        make("correctness", question="q?", response=response, statements=(statement,)),
+        replies=(MatchReply(1.0), MatchReply(1.0)),
     )
     share = token_recall(response, statement)
     assert share == pytest.approx(4 / 7)  # bridge, opened, in, 1932 of seven ("a" is no token)
-    assert judgment.rationale.startswith(f"The response has {share:.0%} of the words")
+    words = f"No fact of it is denied. The response has {share:.0%} of the words"
+    assert judgment.rationale.startswith(words)
+
+
+def test_a_lost_reading_of_facts_leaves_correctness_without_a_verdict() -> None:
+    request = make("correctness", question="q?", response="It is red.", statements=("red",))
+    _, (judgment,) = run(request, replies=(MatchReply(1.0), CallFailed("server", "broken")))
+    assert (judgment.status, judgment.rating) == (Status.FAILED, None)
 
 
 def test_statements_without_words_decide_nothing() -> None:

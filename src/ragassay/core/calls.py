@@ -71,13 +71,15 @@ class MatchCall:
     task "support": does any of `passages` support the claim `text`? (`question` for reference only)
     task "relevance": does `passages[0]` help to answer the question `text`?
     task "answer": does the answer `passages[0]` answer the question `text`?
+    task "facts": which facts of `text` do the passages deny or not hold? (a reader of facts alone;
+    the probability is 0 when one is denied, else 1)
     task "similarity": how close in meaning are `text` and each of `passages`? (the mean; no
     probability of a yes)
 
     model: the URI of the model it is for; "" = the offline model.
     """
 
-    task: Literal["support", "relevance", "answer", "similarity"]
+    task: Literal["support", "relevance", "answer", "facts", "similarity"]
     text: str
     passages: tuple[str, ...]
     question: str | None = None

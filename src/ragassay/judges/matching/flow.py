@@ -7,7 +7,7 @@ into ratings, the figures behind it are worded, and the rules on abstention are 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragassay.core import (
     Ask,
@@ -58,8 +58,8 @@ VERSIONS: Mapping[str, str] = {
     "claim_sources": "2",
     "sentence_relevance": "1",
     "context_sufficiency": "1",
-    "correctness": "2",
-    "correctness_3": "2",
+    "correctness": "3",
+    "correctness_3": "3",
 }
 _MANY_CALLS = frozenset({"claim_sources", "sentence_relevance", "context_sufficiency"})
 _GROUP = 16
@@ -79,16 +79,20 @@ class Asking:
     """How the Requests of one rubric are asked and rated.
 
     cut: the probability from which the model says yes. model: the URI of the model that is asked,
-    "" = the offline model. rule: what settles a Request without asking; None = the model is asked.
-    quotes: whether the model always quotes what it rests on, so that no quote means that nothing
-    was found. unread: why a Request cannot be read, "" where it can.
+    "" = the offline model. rule: what settles a Request without asking, or gives None where the
+    model is to be asked after all; None = the model is asked. calls, settle: what a rule asks then,
+    and what it makes of the replies. quotes: whether the model always quotes what it rests on, so
+    that no quote means that nothing was found. unread: why a Request cannot be read, "" where it
+    can.
     """
 
     rubric: Rubric
     fingerprint: str
     cut: float
     model: str = ""
-    rule: Callable[[OpenRequest], Judgment] | None = None
+    rule: Callable[[OpenRequest], Judgment | None] | None = None
+    calls: Callable[[Request], tuple[MatchCall, ...]] | None = None
+    settle: Callable[[OpenRequest, Sequence[Reply]], Judgment] | None = None
     quotes: bool = True
     unread: Callable[[Request], str] | None = None
 
@@ -121,11 +125,14 @@ def answer(requests: Sequence[Request], asking: Asking) -> JudgeFlow:
             open_request = OpenRequest(request, asking.rubric, asking.fingerprint, asking.cut)
             settled.append(open_request.lost(Status.ABSTAINED, why))
             continue
-        calls = () if asking.rule is not None else _calls(request, asking.model)
-        open_request = OpenRequest(request, asking.rubric, asking.fingerprint, asking.cut, calls)
-        if asking.rule is not None:
-            settled.append(asking.rule(open_request))
-        elif len(calls) > many_calls.MOST_CALLS:
+        open_request = OpenRequest(request, asking.rubric, asking.fingerprint, asking.cut)
+        judgment = None if asking.rule is None else asking.rule(open_request)
+        if judgment is not None:
+            settled.append(judgment)
+            continue
+        calls = _calls(request, asking.model) if asking.calls is None else asking.calls(request)
+        open_request = replace(open_request, calls=calls)
+        if len(calls) > many_calls.MOST_CALLS:
             reason = (
                 f"it would take {len(calls):,} comparisons, more than the"
                 f" {many_calls.MOST_CALLS:,} that are made"
@@ -188,6 +195,8 @@ def _abstains(request: Request, rubric: Rubric, fingerprint: str) -> Judgment | 
 
 
 def _settle(open_request: OpenRequest, replies: Sequence[Reply], asking: Asking) -> Judgment:
+    if asking.settle is not None:
+        return asking.settle(open_request, replies)
     if open_request.rubric.id in _MANY_CALLS:
         return many_calls.settle(open_request, replies)
     return _judgment(open_request, replies, asking.quotes)
@@ -272,7 +281,7 @@ def _rationale(rubric: str, call: MatchCall, reply: MatchReply, cut: float) -> s
     """
     what, text, where = _VERDICTS.get(rubric) or _VERDICTS[call.task]
     features = dict(reply.features)
-    sentences = [_worded(finding, where) for finding in reply.findings[:_NAMED]]
+    sentences = [worded(finding, where) for finding in reply.findings[:_NAMED]]
     sentences.append(f"Probability {what}: {reply.probability:.2f} (passes from {cut:.2f}).")
     if reply.findings:
         # What the findings say need not be said in figures.
@@ -310,12 +319,12 @@ def _doubts(call: MatchCall, reply: MatchReply) -> list[str]:
     return [f"Words without support: {', '.join(doubtful[:_NAMED])}{more}."]
 
 
-def _worded(finding: FactFinding, where: str) -> str:
-    """What a reader of facts found, in a sentence."""
+def worded(finding: FactFinding, where: str, what: str = "the claim") -> str:
+    """What a reader of facts found in `what` beside the passages, in a sentence."""
     said, found = shorten(finding.said, 60), shorten(finding.found, 60)
     if not found:
         return f'"{said}" stands nowhere in {where}.'
-    say = "says" if where == "the text" else "say"
+    say = "say" if where == "the passages" else "says"
     if said.lower() == found.lower():
-        return f'Of the claim and {where}, one negates "{said}" and the other does not.'
-    return f'The claim says "{said}"; {where} {say} "{found}".'
+        return f'Of {what} and {where}, one negates "{said}" and the other does not.'
+    return f'{what[0].upper()}{what[1:]} says "{said}"; {where} {say} "{found}".'

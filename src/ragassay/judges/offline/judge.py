@@ -16,7 +16,7 @@ from ragassay.judges.registry import RubricRegistry
 from ragassay.judges.rubric import Rubric
 from ragassay.judges.similarity import SIMILARITY
 
-# Rubric -> the task of the model that answers it; "rule" where no model is asked.
+# Rubric -> the task of the model that answers it; "rule" where words and facts are compared.
 TASKS: Mapping[str, str] = {**flow.TASKS, "correctness": "rule", "correctness_3": "rule"}
 # Two texts of about one length are compared at even odds: the lower cut of "support" is for whole
 # responses, of which nearly every claim has to pass.
@@ -143,7 +143,9 @@ class OfflineJudge:
             rubric,
             self.fingerprint(rubric.id),
             self._cut(rubric.id),
-            rule=word_overlap.settle if by_rule else None,
+            rule=word_overlap.settle_by_words if by_rule else None,
+            calls=word_overlap.calls_of if by_rule else None,
+            settle=word_overlap.settle_by_facts if by_rule else None,
             unread=self._unread,
         )
         return flow.answer(requests, asking)

@@ -1,53 +1,121 @@
-"""A rule on words: a response is right when it has at least half of the words of every statement.
+"""A rule on facts and words: a response is right when it has at least half of the words of every
+statement, and no fact of a statement is another in the response.
 
-A plain rule, for short answers wrapped in sentences: it sees no negation and no wrong relation
-between right words. The words of a statement that stand in the response / the words of the
-statement is gold-token recall, `scoring.token_recall`.
+For short answers wrapped in sentences. The words of a statement that stand in the response / the
+words of the statement is gold-token recall, `scoring.token_recall`. Numbers, dates, units, names
+and negations decide first: "0.85 euros" has half of the words of "0.58 euros". A reader of facts
+sets them beside each other (`MatchCall` "facts"), in both directions.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Sequence
 
-from ragassay.core import Judgment, Status, shorten
-from ragassay.judges.matching.open_request import OpenRequest
+from ragassay.core import (
+    FactFinding,
+    Judgment,
+    MatchCall,
+    MatchReply,
+    Reply,
+    Request,
+    Status,
+    shorten,
+)
+from ragassay.judges.matching.flow import worded
+from ragassay.judges.matching.open_request import OpenRequest, spent
 from ragassay.judges.text_rules.abstention import declines
 from ragassay.scoring import tokens
 
 MARK = 0.5
 # benchmarks/results/answer_overlap.md, the rows on this rule: evouna NQ and TQ, openqa_eval.
 AGREEMENT = (
-    "a rule, half of the words of every statement: kappa 0.73, 0.51 and 0.56 against people in 3"
-    " sets of questions with one short gold answer (7,337 rows); 0.56, 0.27 and 0.46 where the"
-    " first of several accepted answers is the reference"
+    "a rule, half of the words of every statement and none of its facts another: kappa 0.74, 0.51"
+    " and 0.56 against people in 3 sets of questions with one short gold answer (7,337 rows); 0.58,"
+    " 0.27 and 0.46 where the first of several accepted answers is the reference"
 )
+_FIGURES = frozenset({"number", "date", "bound"})
+# A statement of so many words beside a name says something of it; with fewer, the name is all of an
+# answer, which is often written in another way.
+_LEAST_BESIDE_A_NAME = 3
+_YES_OR_NO = re.compile(r"\W*(yes|no)\b", re.I)
 
 
-def settle(open_request: OpenRequest) -> Judgment:
+def settle_by_words(open_request: OpenRequest) -> Judgment | None:
     """The Judgment for "correctness" (no, yes) or "correctness_3" (incorrect, not_attempted,
-    correct).
+    correct) that needs no reader of facts; None where the words say that the response is right.
     """
-    has_three_ratings = open_request.rubric.id == "correctness_3"
     response = open_request.request.text("response")
     if declines(response):
         reason = "The response declines to answer or says that it does not know."
-        if has_three_ratings:
+        if open_request.rubric.id == "correctness_3":
             return open_request.rated("not_attempted", reason)
         return open_request.rated("no", reason, flags=("declined",))
     shares = shares_of(response, open_request.request.texts("statements"))
     if not shares:
         return open_request.lost(Status.NOT_APPLICABLE, "no statement holds a word to compare")
-    share, statement = min(shares, key=lambda pair: pair[0])
-    wrong, right = ("incorrect", "correct") if has_three_ratings else ("no", "yes")
-    among = "" if len(shares) == 1 else f", the one of {len(shares)} that it shares least with"
-    return open_request.rated(
-        right if share >= MARK else wrong,
-        f'The response has {share:.0%} of the words of "{shorten(statement, 200)}"{among}; right'
-        f" from {MARK:.0%} on. This is a rule about words: it reads no meaning.",
+    if min(shares)[0] >= MARK:
+        return None
+    return _rated(open_request, False, _shared(shares))
+
+
+def calls_of(request: Request) -> tuple[MatchCall, ...]:
+    """Each statement beside the response, and last the response beside all statements."""
+    response, statements = request.text("response"), _statements(request)
+    question = request.text("question") or None
+    return (
+        *(MatchCall("facts", statement, (response,), question) for statement in statements),
+        MatchCall("facts", response, statements, question),
     )
 
 
-def shares_of(response: str, statements: tuple[str, ...]) -> list[tuple[float, str]]:
+def settle_by_facts(open_request: OpenRequest, replies: Sequence[Reply]) -> Judgment:
+    """The Judgment on a response that has the words, after what the reader of facts found."""
+    usable = open_request.replies(replies)
+    if isinstance(usable, Judgment):
+        return usable
+    request = open_request.request
+    response, statements = request.text("response"), _statements(request)
+    reason = wrong_fact(response, statements, usable)
+    if reason:
+        return _rated(open_request, False, reason, replies)
+    shared = _shared(shares_of(response, statements))
+    return _rated(open_request, True, f"No fact of it is denied. {shared}", replies)
+
+
+def wrong_fact(response: str, statements: Sequence[str], replies: Sequence[MatchReply]) -> str:
+    """Which fact makes the response wrong, in a sentence; "" where none does.
+
+    replies: to `calls_of`.
+    """
+    yes_or_no = _YES_OR_NO.match(response)
+    *of_statements, of_response = (reply.findings for reply in replies)
+    for statement, findings in zip(statements, of_statements, strict=True):
+        there = _YES_OR_NO.match(statement)
+        if yes_or_no and there and yes_or_no[1].lower() != there[1].lower():
+            return f'The reference says "{there[1]}"; the response says "{yes_or_no[1]}".'
+        for finding in findings:
+            if _decides(finding, statement, of_response):
+                return worded(finding, "the response", "the reference")
+    for finding in of_response:
+        if finding.found and finding.rule != "name":
+            return worded(finding, "the reference", "the response")
+    return ""
+
+
+def _decides(finding: FactFinding, statement: str, of_response: Sequence[FactFinding]) -> bool:
+    """Whether a fact of a statement makes the response wrong: it is denied; or it is missing, and
+    the response has another in its place.
+    """
+    if finding.rule == "name":
+        beside = len(tokens(statement)) - len(tokens(finding.said))
+        other = any(each.rule == "name" and not each.found for each in of_response)
+        return not finding.found and other and beside >= _LEAST_BESIDE_A_NAME
+    return bool(finding.found) or any(each.rule in _FIGURES for each in of_response)
+
+
+def shares_of(response: str, statements: Sequence[str]) -> list[tuple[float, str]]:
     """Gold-token recall of each statement that has tokens. The response is cut into tokens once: it
     may be long.
     """
@@ -59,3 +127,26 @@ def shares_of(response: str, statements: tuple[str, ...]) -> list[tuple[float, s
             shared = sum(min(count, in_response[token]) for token, count in counts.items())
             shares.append((shared / counts.total(), statement))
     return shares
+
+
+def _statements(request: Request) -> tuple[str, ...]:
+    """Those that hold a word to compare."""
+    return tuple(statement for statement in request.texts("statements") if tokens(statement))
+
+
+def _shared(shares: Sequence[tuple[float, str]]) -> str:
+    share, statement = min(shares, key=lambda pair: pair[0])
+    among = "" if len(shares) == 1 else f", the one of {len(shares)} that it shares least with"
+    return (
+        f'The response has {share:.0%} of the words of "{shorten(statement, 200)}"{among}; right'
+        f" from {MARK:.0%} on. This is a rule about words: it reads no meaning."
+    )
+
+
+def _rated(
+    open_request: OpenRequest, is_right: bool, reason: str, replies: Sequence[Reply] = ()
+) -> Judgment:
+    names = ("incorrect", "correct")
+    if open_request.rubric.id == "correctness":
+        names = ("no", "yes")
+    return open_request.rated(names[is_right], reason, spend=spent(replies))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FEATURES_VERSION = 5
 _WEIGHTS = Path(__file__).parent / "weights"
 
-_TASKS = ("support", "relevance", "answer", "similarity")
+_TASKS = ("support", "relevance", "answer", "facts", "similarity")
 
 
 class OfflineModel(ThreadedModel["Engine"]):

@@ -1,0 +1,77 @@
+"""A response beside the right answer, offline: facts decide before shared words do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import ragassay
+from ragassay.core import RowResult, Verdict
+
+# Reference, response, whether it is right.
+ROWS = {
+    "another number": ("0.58 euros", "0.85 euros", False),
+    "another number in a sentence": (
+        "The reduced rate is 0.58 euros.",
+        "The reduced rate is 0.85 euros.",
+        False,
+    ),
+    "another unit": ("Refunds take 14 days.", "Refunds take 14 hours.", False),
+    "another month": ("It opened on 4 May 2011.", "It opened on 4 June 2011.", False),
+    "another name": (
+        "Anna Weiss runs the Berlin office.",
+        "Tom Brandt runs the Berlin office.",
+        False,
+    ),
+    "a negation less": (
+        "Parking is not free on weekdays.",
+        "Parking is free on weekdays.",
+        False,
+    ),
+    "a negation more": ("Dogs are allowed.", "Dogs are not allowed.", False),
+    "exchanged": ("Boston beat Chicago 3 to 1.", "Chicago beat Boston 3 to 1.", False),
+    "the opposite": (
+        "The drug increases blood pressure.",
+        "The drug lowers blood pressure.",
+        False,
+    ),
+    "another bound": ("Take at most 2 tablets.", "Take at least 2 tablets.", False),
+    "no for yes": ("Yes, it is allowed.", "No, it is allowed.", False),
+    "the same": ("The reduced rate is 0.58 euros.", "It is 0.58 euros.", True),
+    "the same in words": ("The battery lasts ten hours.", "The battery lasts 10 hours.", True),
+    "the same in another unit": ("It is 300 metres high.", "It is 0.3 km high.", True),
+    "passive": (
+        "Anna Weiss runs the Berlin office.",
+        "The Berlin office is run by Anna Weiss.",
+        True,
+    ),
+    "with an admission": ("It opened in 1937.", "In 1937. I do not know the exact day.", True),
+    "a name without its place": ("Madison, Wisconsin", "Madison", True),
+}
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, RowResult]]:
+    rows = [
+        {"id": name, "question": "What is right?", "reference": reference, "response": response}
+        for name, (reference, response, _) in ROWS.items()
+    ]
+    store = tmp_path_factory.mktemp("correctness") / "s.db"
+    with ragassay.evaluate(rows, metrics="correctness", judge="offline", store=store) as run:
+        yield {row.id: row for row in run.rows()}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_facts_decide_before_words_do(judged: dict[str, RowResult], name: str) -> None:
+    (score,) = judged[name].scores
+    assert score.verdict is (Verdict.PASS if ROWS[name][2] else Verdict.FAIL), score.rationale
+
+
+def test_the_rationale_names_the_fact(judged: dict[str, RowResult]) -> None:
+    (score,) = judged["another number in a sentence"].scores
+    said = 'The reference says "0.58 euros"; the response says "0.85 euros".'
+    assert score.rationale == said
+    (score,) = judged["a negation less"].scores
+    said = 'Of the reference and the response, one negates "free" and the other does not.'
+    assert score.rationale == said
