@@ -25,22 +25,34 @@ EXPECTED = {
         "43e9f7b323d68f6ee158e2ac838fb9e5",
         "",
     ),
+    "answer_accuracy_dual_1_light": (
+        "answer_accuracy_dual_1_light@1",
+        "432e4dea0296ea02c78646cf97ca5db3",
+        "68bfd382d5da29ab5425714611902468",
+        "",
+    ),
     "answer_accuracy_dual_2": (
         "answer_accuracy_dual_2@2",
         "acfe079e0117ad6ef8de544082cb71d7",
         "123ad7aaef90492e518753d9d331360b",
         "",
     ),
+    "answer_accuracy_dual_2_light": (
+        "answer_accuracy_dual_2_light@1",
+        "37a4e9481a155e05ca62f581aa48ba11",
+        "be7c42b9ea6d953b87b1c60d5393a927",
+        "",
+    ),
     "answer_relevance": (
-        "answer_relevance@2",
-        "6f40687657ac9f8cd299d982a507b339",
-        "a9593fc948ab6c4597b17a98d85d187f",
+        "answer_relevance@3",
+        "f08e7c0598f18e7b8c6113a34016b704",
+        "16bdb953e4fa506a7174541ddff1fe2c",
         "4a38cbca1ae14ebee25c741c87f12769",
     ),
     "answer_relevance_5": (
-        "answer_relevance_5@2",
-        "97ef13bafd41ce8deace7bb6a1e39cf3",
-        "b8b957b121589c78a3465e68d573e29b",
+        "answer_relevance_5@3",
+        "c0dcae11637fe404da89b0aa7b5a4490",
+        "8730f37d5f327b71582eaa70a6827ff2",
         "",
     ),
     "chunk_relevance": (
@@ -68,9 +80,9 @@ EXPECTED = {
         "",
     ),
     "context_relevance": (
-        "context_relevance@2",
-        "925b0690878e2773312ea9c7a66361a9",
-        "9f09644d1b1ab511a44bcc2bc92308ed",
+        "context_relevance@3",
+        "95c01238f95468e7bddacedb8f29b7c2",
+        "0074abc48b67a8a74dc9147e9d4508b9",
         "e53e86528092d8fdf282e02066228f99",
     ),
     "context_relevance_dual_1": (
@@ -79,10 +91,22 @@ EXPECTED = {
         "6ec0094a37253adab79f8a28a6b67cc0",
         "",
     ),
+    "context_relevance_dual_1_light": (
+        "context_relevance_dual_1_light@1",
+        "6ca5023226a803dbb6bf9093e4f81361",
+        "2f9ea1f2b0862f4a26888d65aab5cb00",
+        "",
+    ),
     "context_relevance_dual_2": (
         "context_relevance_dual_2@2",
         "bf895a1a310613d856a09394255b8fde",
         "e0a4bff4231641e5bf2a253f9429f74e",
+        "",
+    ),
+    "context_relevance_dual_2_light": (
+        "context_relevance_dual_2_light@1",
+        "dd7026391dbac255908ad27ad41bed93",
+        "a17b199d4ee54171666d9b1c54a720fe",
         "",
     ),
     "context_sufficiency": (
@@ -122,9 +146,9 @@ EXPECTED = {
         "",
     ),
     "groundedness": (
-        "groundedness@3",
-        "fc9d7e2cf2befa861851faf97b9e5b66",
-        "752f42b0b4b007d89be338084dc5e63f",
+        "groundedness@4",
+        "0c63e2a49cb6ed40525af81542033e03",
+        "b087f148d4ed9a0cf933d21fc792e3e6",
         "7ff9cea6afab1699de1121f0e5066876",
     ),
     "guidelines": (
@@ -145,10 +169,22 @@ EXPECTED = {
         "443e848198b274ae7511d523b9c12d3e",
         "",
     ),
+    "response_groundedness_dual_1_light": (
+        "response_groundedness_dual_1_light@1",
+        "02ed31379dcddb80746f424892652bbc",
+        "37f1f9ae2bc281fb82f2ba072eeaee06",
+        "",
+    ),
     "response_groundedness_dual_2": (
         "response_groundedness_dual_2@2",
         "3138132ef19cc56cf981a196377ef821",
         "df4242ebe7df5392c17bc4d04f7b1437",
+        "",
+    ),
+    "response_groundedness_dual_2_light": (
+        "response_groundedness_dual_2_light@1",
+        "d0268b5d6cfa0d8d3c41181c3b2fe4ae",
+        "c929cd864d7d61bed2431cf2cd245806",
         "",
     ),
     "safety": (
@@ -165,8 +201,8 @@ EXPECTED = {
     ),
     "trivial": (
         "trivial@1",
-        "56a6a1ad327cdc506c5fce4d00ec6a78",
-        "f7839c0797db7247bd2e72f427e2c2e2",
+        "cfccf6d280fe0658c03ce40d6b30851c",
+        "278bfd8e9cce1199966dbff466f54ed9",
         "",
     ),
 }
@@ -186,7 +222,9 @@ OFFLINE_READS = {
 # Rubric -> the digest of its input rules.
 INPUT_RULES = {
     "answer_accuracy_dual_1": "203e800d6b37b3b161cd00a29e7b2b12",
+    "answer_accuracy_dual_1_light": "5231fffd110d011b9b9b67c5a29825c5",
     "answer_accuracy_dual_2": "6c31e2ffc2864e2acd8dcdbae74d65d3",
+    "answer_accuracy_dual_2_light": "4e21b66dfed23293cd8eb9a9558a70db",
     "answer_relevance": "77c39f8becca5d6da218f7e96626d556",
     "answer_relevance_5": "e350e850b6b2fbe30c5261ab78615057",
     "chunk_relevance": "e168aa9c220853e153132392ef7ca8a1",
@@ -194,7 +232,9 @@ INPUT_RULES = {
     "claims": "b1189c1f68d543815e9b752762d43392",
     "context_relevance": "affe491309983503687b901f7b442018",
     "context_relevance_dual_1": "c6e121ffb6616482cb0fa946d3f019a7",
+    "context_relevance_dual_1_light": "ba821bb4ac513f3756db0c823786130f",
     "context_relevance_dual_2": "ca61039f31c767158e5bea6a8340fbc4",
+    "context_relevance_dual_2_light": "1d1c5c3589c858d5a2699b6d99370885",
     "context_sufficiency": "fc380e6ab21fe6a53672552780bae5e2",
     "context_sufficiency_open": "f456232a613d11dd6b290caaec949207",
     "correctness": "fb560c1b7732354bb4fe4fa7eb244ea0",
@@ -205,7 +245,9 @@ INPUT_RULES = {
     "guidelines": "754fec2523ea5412bdda3652cf095e3e",
     "questions": "1b66c916becb4bdd90f09f4a68709e3b",
     "response_groundedness_dual_1": "0daf7c13d20148ef792bfb53ea61572a",
+    "response_groundedness_dual_1_light": "a7023e312a3e9d2e009809ea5bdd14a3",
     "response_groundedness_dual_2": "5ec40fa50af152cc102a76e452fa0da8",
+    "response_groundedness_dual_2_light": "f3521539cae5e15bd081b2f6130cb5bd",
     "safety": "82a4f1fcf01bd07fdbbbefaeae929d34",
     "sentence_relevance": "db39430aa10f83261603fe2c082e55ea",
     "trivial": "d1c6325fcba625f66833460b9d0b9383",

@@ -112,7 +112,7 @@ def test_all_claims_of_a_row_are_one_call_and_each_gets_its_rating() -> None:
     assert [done[c.key].rating for c in CLAIMS] == [0, 1, 2, 3]
     assert [done[c.key].value for c in CLAIMS] == [0, 1 / 3, 2 / 3, 1]
     assert [done[c.key].passes for c in CLAIMS] == [False, False, True, True]
-    assert {j.rubric for j in done.values()} == {"groundedness@3"}
+    assert {j.rubric for j in done.values()} == {"groundedness@4"}
     judge = replace(JUDGE, order="given").fingerprint("groundedness")
     assert {j.judge for j in done.values()} == {judge} != {JUDGE.fingerprint("groundedness")}
 

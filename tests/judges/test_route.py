@@ -70,7 +70,7 @@ class TestRouting:
         self,
     ) -> None:
         assert JUDGE.rubric_version("similarity") == "similarity@1"
-        assert JUDGE.rubric_version("answer_relevance") == "answer_relevance@2"
+        assert JUDGE.rubric_version("answer_relevance") == "answer_relevance@3"
         assert JUDGE.fingerprint("similarity") == NEAR.fingerprint("similarity")
         assert JUDGE.fingerprint("answer_relevance") == MAIN.fingerprint("answer_relevance")
         assert (JUDGE.uri, JUDGE.agreement) == (MAIN.uri, MAIN.agreement)

@@ -23,7 +23,7 @@ IDS = RUBRICS.ids()
 # id -> item, batch, ratings (worst first) with their values, pass mark; None where something is
 # written.
 SCALES: dict[str, tuple[str, int, dict[object, float] | None, object]] = {
-    "groundedness": ("claim", 20, {0: 0, 1: 1 / 3, 2: 2 / 3, 3: 1}, 2),
+    "groundedness": ("claim", 10, {0: 0, 1: 1 / 3, 2: 2 / 3, 3: 1}, 2),
     "claim_sources": ("claim", 20, {"no": 0, "yes": 1}, "yes"),
     "entailment": ("claim", 20, {"contradicted": 0, "not_stated": 0, "stated": 1}, "stated"),
     "sentence_relevance": ("context", 8, None, None),
@@ -33,6 +33,12 @@ SCALES: dict[str, tuple[str, int, dict[object, float] | None, object]] = {
     "response_groundedness_dual_2": ("response", 1, {0: 0, 1: 0.5, 2: 1}, 1),
     "answer_accuracy_dual_1": ("answer", 1, {0: 0, 2: 0.5, 4: 1}, 2),
     "answer_accuracy_dual_2": ("answer", 1, {0: 0, 2: 0.5, 4: 1}, 2),
+    "context_relevance_dual_1_light": ("question", 1, {0: 0, 1: 0.5, 2: 1}, 1),
+    "context_relevance_dual_2_light": ("question", 1, {0: 0, 1: 0.5, 2: 1}, 1),
+    "response_groundedness_dual_1_light": ("response", 1, {0: 0, 1: 0.5, 2: 1}, 1),
+    "response_groundedness_dual_2_light": ("response", 1, {0: 0, 1: 0.5, 2: 1}, 1),
+    "answer_accuracy_dual_1_light": ("answer", 1, {0: 0, 2: 0.5, 4: 1}, 2),
+    "answer_accuracy_dual_2_light": ("answer", 1, {0: 0, 2: 0.5, 4: 1}, 2),
     "context_sufficiency": ("question", 1, {"no": 0, "yes": 1}, "yes"),
     "context_sufficiency_open": ("question", 1, {"no": 0, "yes": 1}, "yes"),
     "correctness": ("response", 1, {"no": 0, "yes": 1}, "yes"),
@@ -72,7 +78,7 @@ def test_it_has_the_scale_that_its_metric_counts_on(name: str) -> None:
     )
     assert rubric.scale.pass_mark == mark
     assert next(rating for rating in rubric.scale.ratings if rubric.scale.passes(rating)) == mark
-    assert rubric.asks_reasons
+    assert rubric.asks_reasons is not (name == "trivial" or name.endswith("_light"))
 
 
 def test_the_flags_that_metrics_read_are_there() -> None:

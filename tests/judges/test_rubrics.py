@@ -72,7 +72,7 @@ def test_there_is_a_built_in_rubric_for_everything_that_metrics_ask_and_for_noth
         "similarity"
     }
     assert set(RUBRICS.ids()) == asked
-    assert RUBRICS.get("groundedness").ref == "groundedness@3"
+    assert RUBRICS.get("groundedness").ref == "groundedness@4"
     assert RUBRICS.custom == ()
 
 
@@ -130,13 +130,28 @@ def test_context_relevance_has_the_seven_examples_with_their_ratings() -> None:
     assert shapes == ["question", "phrase", "phrase", "phrase", "statement", "phrase", "question"]
 
 
+@pytest.mark.parametrize("asked", ["otters and beavers", "The mill was rebuilt after the flood."])
+def test_of_phrases_and_statements_the_same_topic_is_the_highest_rating(asked: str) -> None:
+    request = Request("context_relevance", {"question": asked, "context": "Otters hunt fish."})
+    call = LLMJudge("openai:m", RUBRICS).call(RUBRICS.get("context_relevance"), {"a": request})
+    assert "a passage on the same topic gets the highest rating" in " ".join(
+        call.messages[1].content.split()
+    )
+
+
+def test_answer_relevance_is_slow_to_call_an_answer_irrelevant() -> None:
+    prompt = RUBRICS.get("answer_relevance").system_prompt()
+    assert "Beware of calling a relevant answer irrelevant" in prompt
+    assert [e["rating"] for e in RUBRICS.get("answer_relevance").examples][1] == 3
+
+
 def test_answer_relevance_5_differs_only_in_its_scale_and_moves_its_examples_onto_it() -> None:
     three, five = RUBRICS.get("answer_relevance"), RUBRICS.get("answer_relevance_5")
     assert five.scale is not None
     assert five.scale.ratings == (1, 2, 3, 4, 5)
     # 3/3 -> 5, 2/3 = .667 -> 4 (.75), 1/3 -> 2 (.25), 0 -> 1
-    assert [e["rating"] for e in three.examples] == [3, 2, 1, 0, 0]
-    assert [e["rating"] for e in five.examples] == [5, 4, 2, 1, 1]
+    assert [e["rating"] for e in three.examples] == [3, 3, 2, 1, 0, 0]
+    assert [e["rating"] for e in five.examples] == [5, 5, 4, 2, 1, 1]
     assert "or its subject, gets 1." in " ".join(five.system_prompt().split())
 
 

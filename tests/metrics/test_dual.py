@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from ragassay.core import Context, Judgment, Request, Sample, Status, Verdict
-from support.hand_fed import Answer, gone, never, play, rated
+from support.hand_fed import RUBRICS, Answer, gone, never, play, rated
 
 ROW = Sample(
     "r",
@@ -164,3 +164,24 @@ def test_a_claim_beside_an_admission_is_judged() -> None:
     score, asked = play("response_groundedness_dual", row, both(0, 0))
     assert [request.text("response") for request in asked] == [row.response, row.response]
     assert (score.value, score.verdict, score.flags) == (0.0, Verdict.FAIL, ())
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_light_form_asks_for_bare_ratings(metric: str) -> None:
+    score, asked = play(f"{metric}(form=light)", ROW, both_light(metric))
+    assert [request.rubric for request in asked] == [f"{metric}_1_light", f"{metric}_2_light"]
+    assert (score.value, score.verdict) == (0.75, Verdict.PASS)
+    assert not any(RUBRICS.get(request.rubric).asks_reasons for request in asked)
+    for request in asked:
+        reasoned = RUBRICS.get(request.rubric.removesuffix("_light"))
+        assert reasoned.asks_reasons
+        assert '"reasoning"' not in RUBRICS.get(request.rubric).system_prompt()
+
+
+def both_light(metric: str) -> Answer:
+    """The first rates with the best, the second in the middle."""
+
+    def answer(request: Request) -> Judgment:
+        return rated(request, (2 if "_1_" in request.rubric else 1) * step(metric))
+
+    return answer

@@ -11,6 +11,7 @@ from ragassay.scoring import decide, mean
 
 DUAL_MARK = 0.5
 SOURCE = "two-template light metrics (NVIDIA, in Ragas)"
+FORMS = ("reasoned", "light")
 EDGE_CASES = (
     (
         "one of the two ratings lost: the value is the other one, flagged partial; the verdict is"
@@ -18,6 +19,11 @@ EDGE_CASES = (
     ),
     "both lost: no value",
 )
+
+
+def rubrics_of_form(declared: tuple[str, ...], form: str) -> tuple[str, ...]:
+    """The two of a metric's four rubrics that a form asks."""
+    return tuple(name for name in declared if name.endswith("_light") == (form == "light"))
 
 
 def judge_twice(

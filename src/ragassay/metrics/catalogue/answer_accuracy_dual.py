@@ -10,8 +10,15 @@ from typing import ClassVar
 from ragassay.core import Request, Role, Sample, Showing, Shown, Stage
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.declaration import Declaration, Elsewhere
-from ragassay.metrics.dual import DUAL_MARK, EDGE_CASES, SOURCE, judge_twice
-from ragassay.metrics.parameters import check_share
+from ragassay.metrics.dual import (
+    DUAL_MARK,
+    EDGE_CASES,
+    FORMS,
+    SOURCE,
+    judge_twice,
+    rubrics_of_form,
+)
+from ragassay.metrics.parameters import check_choice, check_share
 from ragassay.metrics.rating import failed_by_rule
 from ragassay.metrics.reduction import EMPTY, blank
 
@@ -20,6 +27,7 @@ from ragassay.metrics.reduction import EMPTY, blank
 class AnswerAccuracyDual(MetricBase):
     """Agreement of response and reference; the second template judges the reference by the
     response.
+    form: "reasoned" (each rating with its reason) or "light" (a bare rating, as published).
     """
 
     declaration: ClassVar[Declaration] = Declaration(
@@ -33,7 +41,12 @@ class AnswerAccuracyDual(MetricBase):
             " passes at 0.5."
         ),
         needs=("question", "response", "reference"),
-        rubrics=("answer_accuracy_dual_1", "answer_accuracy_dual_2"),
+        rubrics=(
+            "answer_accuracy_dual_1",
+            "answer_accuracy_dual_2",
+            "answer_accuracy_dual_1_light",
+            "answer_accuracy_dual_2_light",
+        ),
         source=SOURCE,
         edge_cases=(
             *EDGE_CASES,
@@ -52,15 +65,23 @@ class AnswerAccuracyDual(MetricBase):
             Elsewhere(
                 "Ragas",
                 "AnswerAccuracy (NVIDIA)",
+                "there a bare rating, which is form=light here; "
                 "there any 4, 2 or 0 in the reply is read as the rating, and "
                 "two lost ratings are NaN",
             ),
         ),
     )
     pass_mark: float = DUAL_MARK
+    form: str = "reasoned"
 
     def __post_init__(self) -> None:
+        check_choice("answer_accuracy_dual", "form", self.form, FORMS)
         check_share("answer_accuracy_dual", "pass_mark", self.pass_mark)
+
+    @property
+    def rubrics(self) -> tuple[str, ...]:
+        """The two rubrics of this form."""
+        return rubrics_of_form(self.declaration.rubrics, self.form)
 
     def flow(self, sample: Sample) -> MetricFlow:
         absent = self.missing(sample)
@@ -77,7 +98,7 @@ class AnswerAccuracyDual(MetricBase):
             return self.not_applicable("the reference is empty")
         if blank(response):
             return failed_by_rule(str(self), "The response is empty.", EMPTY, self.pass_mark)
-        there, back = self.declaration.rubrics
+        there, back = self.rubrics
         first = Request(there, {"question": question, "answer": response, "other": reference})
         second = Request(back, {"question": question, "answer": reference, "other": response})
         return (

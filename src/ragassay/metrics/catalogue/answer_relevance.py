@@ -64,7 +64,13 @@ class AnswerRelevance(MetricBase):
             ),
         ),
         elsewhere=(
-            Elsewhere("TruLens", "relevance, relevance_with_cot_reasons", "the same 0-3 scale"),
+            Elsewhere(
+                "TruLens",
+                "relevance, relevance_with_cot_reasons",
+                "the same 0-3 scale, and like its optimised wording slow to call an answer"
+                " irrelevant; by choice a response that declines is 0 here, rightly or not, and"
+                " examples are shown",
+            ),
             Elsewhere("MLflow", "RelevanceToQuery", "there yes or no"),
             Elsewhere("Databricks Agent Evaluation", "relevance_to_query", "there yes or no"),
             Elsewhere(

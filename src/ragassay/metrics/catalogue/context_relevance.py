@@ -79,7 +79,9 @@ class ContextRelevance(MetricBase):
             Elsewhere(
                 "TruLens",
                 "context_relevance, context_relevance_with_cot_reasons",
-                "there one call a chunk; the same 0-3 scale",
+                "there one call a chunk; the same 0-3 scale, also for phrases and statements, where"
+                " a chunk on the same topic is 3; of questions this rubric is stricter by choice:"
+                " the subject without the answer is 1",
             ),
             Elsewhere(
                 "Ragas", "ContextRelevance (NVIDIA)", "another quantity: see context_relevance_dual"

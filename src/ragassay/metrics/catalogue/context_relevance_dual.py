@@ -8,15 +8,24 @@ from typing import ClassVar
 from ragassay.core import Request, Role, Sample, Stage
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.declaration import Area, Declaration, Elsewhere
-from ragassay.metrics.dual import DUAL_MARK, EDGE_CASES, SOURCE, judge_twice
-from ragassay.metrics.parameters import check_share
+from ragassay.metrics.dual import (
+    DUAL_MARK,
+    EDGE_CASES,
+    FORMS,
+    SOURCE,
+    judge_twice,
+    rubrics_of_form,
+)
+from ragassay.metrics.parameters import check_choice, check_share
 from ragassay.metrics.rating import failed_by_rule
 from ragassay.metrics.reduction import blank
 
 
 @dataclass(frozen=True, slots=True)
 class ContextRelevanceDual(MetricBase):
-    """Relevance of all contexts together, by two templates."""
+    """Relevance of all contexts together, by two templates.
+    form: "reasoned" (each rating with its reason) or "light" (a bare rating, as published).
+    """
 
     declaration: ClassVar[Declaration] = Declaration(
         name="context_relevance_dual",
@@ -27,7 +36,12 @@ class ContextRelevanceDual(MetricBase):
         ),
         needs=("question", "contexts"),
         area=Area.RETRIEVAL,
-        rubrics=("context_relevance_dual_1", "context_relevance_dual_2"),
+        rubrics=(
+            "context_relevance_dual_1",
+            "context_relevance_dual_2",
+            "context_relevance_dual_1_light",
+            "context_relevance_dual_2_light",
+        ),
         source=SOURCE,
         edge_cases=(
             *EDGE_CASES,
@@ -45,15 +59,23 @@ class ContextRelevanceDual(MetricBase):
             Elsewhere(
                 "Ragas",
                 "ContextRelevance (NVIDIA)",
+                "there a bare rating, which is form=light here; "
                 "there empty contexts are 0, and so is a context that the "
                 "question repeats; two lost ratings are NaN",
             ),
         ),
     )
     pass_mark: float = DUAL_MARK
+    form: str = "reasoned"
 
     def __post_init__(self) -> None:
+        check_choice("context_relevance_dual", "form", self.form, FORMS)
         check_share("context_relevance_dual", "pass_mark", self.pass_mark)
+
+    @property
+    def rubrics(self) -> tuple[str, ...]:
+        """The two rubrics of this form."""
+        return rubrics_of_form(self.declaration.rubrics, self.form)
 
     def flow(self, sample: Sample) -> MetricFlow:
         absent = self.missing(sample)
@@ -72,7 +94,6 @@ class ContextRelevanceDual(MetricBase):
                 str(self), "No chunk holds text.", "nothing_found", self.pass_mark
             )
         first, second = (
-            Request(name, {"question": question, "contexts": contexts})
-            for name in self.declaration.rubrics
+            Request(name, {"question": question, "contexts": contexts}) for name in self.rubrics
         )
         return (yield from judge_twice(str(self), first, second, self.pass_mark, text=question))

@@ -50,7 +50,7 @@ class Groundedness(GraphMetric):
         rubrics=("groundedness", "answer_relevance", "claims", "trivial"),
         source="RAG Triad (TruLens)",
         edge_cases=SUPPORT_EDGE_CASES,
-        calls="1 for up to 20 claims; claims=filtered or llm: 1 more",
+        calls="1 for up to 10 claims; claims=filtered or llm: 1 more",
         default=30,
         mark_of="of claims",
         role=Role(
@@ -68,7 +68,8 @@ class Groundedness(GraphMetric):
                 "TruLens",
                 "groundedness",
                 "there the mean over sentences rated 0-3 / 3, with 0 for a row without "
-                "contexts, too",
+                "contexts, too; by choice several claims are rated in a call here, with the "
+                "passages that support each, and two examples show how, where it shows none",
             ),
             Elsewhere(
                 "MLflow", "RetrievalGroundedness", "there yes or no for the response as a whole"

@@ -8,18 +8,25 @@ from typing import ClassVar
 from ragassay.core import Counts, Request, Role, Sample, Score, Stage, Status, Verdict
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.declaration import Declaration, Elsewhere
-from ragassay.metrics.dual import DUAL_MARK, EDGE_CASES, SOURCE, judge_twice
+from ragassay.metrics.dual import (
+    DUAL_MARK,
+    EDGE_CASES,
+    FORMS,
+    SOURCE,
+    judge_twice,
+    rubrics_of_form,
+)
 from ragassay.metrics.graph.admissions import states_nothing
 from ragassay.metrics.graph.claims import split_claims
-from ragassay.metrics.parameters import check_share
+from ragassay.metrics.parameters import check_choice, check_share
 from ragassay.metrics.rating import failed_by_rule
 from ragassay.metrics.reduction import ABSTENTION, EMPTY, blank
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseGroundednessDual(MetricBase):
-    """Support of the response as a whole, by two templates. groundedness says which claim lacks
-    it.
+    """Support of the response as a whole, by two templates. groundedness says which claim lacks it.
+    form: "reasoned" (each rating with its reason) or "light" (a bare rating, as published).
     """
 
     declaration: ClassVar[Declaration] = Declaration(
@@ -30,7 +37,12 @@ class ResponseGroundednessDual(MetricBase):
             " - second|. The row passes at 0.5."
         ),
         needs=("response", "contexts"),
-        rubrics=("response_groundedness_dual_1", "response_groundedness_dual_2"),
+        rubrics=(
+            "response_groundedness_dual_1",
+            "response_groundedness_dual_2",
+            "response_groundedness_dual_1_light",
+            "response_groundedness_dual_2_light",
+        ),
         source=SOURCE,
         edge_cases=(
             *EDGE_CASES,
@@ -48,15 +60,23 @@ class ResponseGroundednessDual(MetricBase):
             Elsewhere(
                 "Ragas",
                 "ResponseGroundedness (NVIDIA)",
+                "there a bare rating, which is form=light here; "
                 "there an empty response and empty contexts are 0, and a "
                 "response that stands in the contexts word for word is 1 without asking",
             ),
         ),
     )
     pass_mark: float = DUAL_MARK
+    form: str = "reasoned"
 
     def __post_init__(self) -> None:
+        check_choice("response_groundedness_dual", "form", self.form, FORMS)
         check_share("response_groundedness_dual", "pass_mark", self.pass_mark)
+
+    @property
+    def rubrics(self) -> tuple[str, ...]:
+        """The two rubrics of this form."""
+        return rubrics_of_form(self.declaration.rubrics, self.form)
 
     def flow(self, sample: Sample) -> MetricFlow:
         absent = self.missing(sample)
@@ -86,8 +106,7 @@ class ResponseGroundednessDual(MetricBase):
             reason = "Nothing was retrieved that could support the response."
             return failed_by_rule(str(self), reason, "nothing_found", self.pass_mark)
         first, second = (
-            Request(name, {"response": response, "contexts": contexts})
-            for name in self.declaration.rubrics
+            Request(name, {"response": response, "contexts": contexts}) for name in self.rubrics
         )
         return (
             yield from judge_twice(
