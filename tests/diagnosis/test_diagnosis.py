@@ -135,7 +135,7 @@ def test_nothing_retrieved_is_one_cause_although_the_claims_are_unsupported_for_
 
 def test_declining_is_over_refusal_when_the_evidence_was_there_and_else_retrieval() -> None:
     declined = score("answer_relevance", F, 0.0, "abstention")
-    assert cause(chunks(P, 1.0), grounded(P), declined) == "declined"
+    assert cause(chunks(P, 1.0), grounded(P), declined) == "over_refusal"
     rightly = diagnose(ROW, [chunks(F), grounded(P), declined])
     assert rightly.cause is not None
     assert (rightly.cause.name, rightly.others) == ("retrieval_irrelevant", ())
@@ -269,7 +269,8 @@ def test_answering_a_question_without_an_answer_here_is_a_failed_abstention_firs
     )
     refused = score("abstention", F, 1.0, "abstention")
     assert (
-        cause(chunks(P, 1.0), grounded(P), refused, row=replace(ROW, answerable=True)) == "declined"
+        cause(chunks(P, 1.0), grounded(P), refused, row=replace(ROW, answerable=True))
+        == "over_refusal"
     )
 
 
@@ -369,8 +370,10 @@ def test_a_failed_row_always_has_exactly_one_cause_and_no_other_row_has_any(
     assert all(name in CAUSES for name in names)
     assert all(c.detail.isprintable() for c in (found.cause, *found.others) if c is not None)
     # What is known outranks what is judged: chunks do not count where a known document was
-    # retrieved.
+    # retrieved, or they are seen to support the reference.
     known = any(s.metric == "document_recall" and s.verdict is P for s in scores)
+    supports = {s.verdict for s in scores if s.metric == "context_sufficiency"}
+    known = known or (P in supports and F not in supports)
     counted = [
         s for s in scores if not (known and s.metric in ("chunk_relevance", "context_relevance"))
     ]

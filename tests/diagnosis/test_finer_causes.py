@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.core import Context, Part, Sample, Score, Status, Verdict
+from ragassay.core import Context, Evidence, Part, Sample, Score, Status, Verdict
 from ragassay.diagnosis import CAUSES, FINER, RULES
 from support.diagnosing import diagnose
 
@@ -78,6 +78,14 @@ def claims(first: bool, second: bool, recall: float = 1.0, verdict: Verdict | No
     return score("answer_correctness_claims", verdict, precision, parts=tuple(parts), extra=extra)
 
 
+STATED_IN_SECOND = Part(
+    "statement",
+    Status.JUDGED,
+    text="It opened in 1999.",
+    value=1.0,
+    passed=True,
+    evidence=(Evidence(1, 0, 18, "It opened in 1999."),),
+)
 DECLINED = score("answer_relevance", F, 0.0, "abstention")
 RELEVANT, BESIDE = score("answer_relevance", P), score("answer_relevance", F, 0.0)
 WRONG, RIGHT = score("correctness", F), score("correctness", P)
@@ -152,13 +160,13 @@ PLANTED = {
     "it declines before a relevant chunk": (
         ROW,
         [chunks(True, False, False), DECLINED],
-        "declined",
+        "over_refusal",
         "over_refusal",
     ),
     "it declines before the last of three chunks": (
         LAST,
         [DECLINED],
-        "declined",
+        "over_refusal",
         "ranking_cutoff over_refusal",
     ),
     "it declines, and the known document was missed": (
@@ -240,6 +248,16 @@ PLANTED = {
         "misled",
         "noise_distraction",
     ),
+    "an irrelevant chunk holds the answer, and the quote that shows it is known": (
+        ROW,
+        [
+            chunks(False, False, False),
+            score("context_recall", P, parts=(STATED_IN_SECOND,)),
+            grounded(False, True),
+        ],
+        "ungrounded",
+        "",
+    ),
     # the answer
     "a wrong claim stands in an irrelevant chunk before the relevant one": (
         LABELLED,
@@ -309,6 +327,12 @@ PLANTED = {
         [grounded(True, True), claims(False, False), RELEVANT, score("context_recall", P), WRONG],
         "incorrect",
         "noise_distraction",
+    ),
+    "wrong claims, and it is not known whether a chunk supports them": (
+        ROW,
+        [claims(False, False), RELEVANT, WRONG],
+        "incorrect",
+        "hallucination doubtful_reference",
     ),
     "wrong, and nothing else is known": (ROW, [WRONG], "incorrect", ""),
     # no finer cause

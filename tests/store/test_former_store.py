@@ -8,16 +8,38 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
 import ragassay
 from ragassay.core import SetupError
+from ragassay.diagnosis import CAUSES
 from ragassay.testing import LLMServer
 from support import former_store
 
 DATA = Path(__file__).parent / "data"
+
+OVER_REFUSAL = f"iner cause in 1 row: {CAUSES['over_refusal'].title}"
+FORMER_FINER_REMEDY = (
+    "Soften the instruction to refuse, show an example that answers from such a context, and look"
+    " for a safety filter that triggers wrongly."
+)
+FORMER_REMEDY = (
+    "If the answer was retrieved, this is over-refusal (measure the retrieval where that is not"
+    " known): soften the instruction to refuse when unsure, show an example that answers from the"
+    " context, look for safety filters that trigger wrongly, and put the relevant chunk nearer to"
+    " the question."
+)
+REMEDY = CAUSES["declined"].remedy
+
+
+def wrapped(remedy: str) -> str:
+    """The remedy as the terminal shows it, in lines of one width."""
+    lines = textwrap.wrap(f"try: {remedy}", 94)
+    return "\n".join(f"      {line:<94}" for line in lines)
+
 
 RENAMED = (
     ("*.json", '"knob": ', '"remedy": '),
@@ -52,6 +74,16 @@ RENAMED = (
         "  ragassay resume 20261122-172000-9aa210 --retry-failed",
         "  the model refuses these texts: judge them with another one",
     ),
+    # Summaries name causes in the words of today; a stored row keeps those that it was given.
+    ("*", "iner cause in 1 row: It refuses although the evidence was there", OVER_REFUSAL),
+    ("*.json", '"It refuses although the evidence was there"', f'"{CAUSES["over_refusal"].title}"'),
+    ("*.json", FORMER_FINER_REMEDY, CAUSES["over_refusal"].remedy),
+    ("*.json", FORMER_REMEDY, REMEDY),
+    ("*.html", f"<small>Try: {FORMER_REMEDY}", f"<small>Try: {REMEDY}"),
+    ("*.txt", wrapped(FORMER_REMEDY), wrapped(REMEDY)),
+    ("*.csv", "\r\n", ",\r\n"),  # with a last column, "uncertain", that is empty for all
+    ("*.csv", "finer,better,", "finer,better,uncertain"),
+    ("*.jsonl", "}\n", ', "uncertain": ""}\n'),
 )
 """What is called otherwise since: a pattern of file names, the former text, the text of today."""
 
@@ -67,6 +99,7 @@ ADDED = (
     r'"preflight": \{[^{}]*\}',
     r'"refused_calls": \d+',
     '"lost": (?:true|false)',
+    r'"uncertain": (?:""|0|false)',
 )
 """Fields that the JSON of today has besides, at the end of their objects."""
 

@@ -93,13 +93,15 @@ class Manifest:
 @dataclass(frozen=True, slots=True)
 class Cause:
     """Why a row failed. name: "retrieval_irrelevant", "ungrounded" ...; remedy: what to change;
-    detail: quoted proof.
+    detail: quoted proof. uncertain: which metric before it in causal order gave no verdict, and
+    why; "" where none.
     """
 
     name: str
     title: str
     remedy: str = field(metadata={"stored_as": "knob"})
     detail: str = ""
+    uncertain: str = ""
 
 
 @fast_init
@@ -274,7 +276,9 @@ class SliceSummary:
 
 @dataclass(frozen=True, slots=True)
 class WorstRow:
-    """A row worth looking at: id, the metric that is worst, its value, and the quoted proof."""
+    """A row worth looking at: id, the metric that is worst, its value, and the quoted proof.
+    uncertain: whether its cause is.
+    """
 
     id: str
     index: int
@@ -284,6 +288,7 @@ class WorstRow:
     value: float | None
     quote: str
     rationale: str
+    uncertain: bool = False
 
 
 @dataclass(frozen=True, slots=True)

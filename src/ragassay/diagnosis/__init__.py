@@ -1,6 +1,7 @@
 """Pure rules: the row's verdict, its root cause, what lies behind it, and its score pattern."""
 
 from ragassay.diagnosis.causes import CAUSES, FINER, cause_named
+from ragassay.diagnosis.chunks import evidence_chunks
 from ragassay.diagnosis.evidence import metric_name, part_text, quote_of, worst_part
 from ragassay.diagnosis.finer import RULES, Rule
 from ragassay.diagnosis.patterns import HIGH, LOW, PATTERNS, Pattern, pattern_of
@@ -20,6 +21,7 @@ __all__ = [
     "Rule",
     "cause_named",
     "diagnose",
+    "evidence_chunks",
     "metric_name",
     "part_text",
     "pattern_of",

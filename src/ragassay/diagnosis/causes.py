@@ -56,12 +56,18 @@ _ROOT = (
         " stronger model.",
     ),
     Cause(
+        "over_refusal",
+        "The response declines although the answer was retrieved",
+        "Soften the instruction to refuse when unsure, show an example that answers from such a"
+        " context, look for safety filters that trigger wrongly, and put the relevant chunk nearer"
+        " to the question. The retriever did its part.",
+    ),
+    Cause(
         "declined",
         "The response declines to answer",
-        "If the answer was retrieved, this is over-refusal (measure the retrieval where that is not"
-        " known): soften the instruction to refuse when unsure, show an example that answers from"
-        " the context, look for safety filters that trigger wrongly, and put the relevant chunk"
-        " nearer to the question.",
+        "Measure first whether the answer was retrieved (a reference or relevant_ids tell): if it"
+        " was, soften the instruction to refuse; if not, work on the retrieval, for declining was"
+        " right.",
     ),
     Cause(
         "failed_abstention",
@@ -143,12 +149,7 @@ _FINER = (
         "Rerank, or retrieve more before the cut: what was needed stands behind the cut-off or"
         " behind other chunks.",
     ),
-    Cause(
-        "over_refusal",
-        "It refuses although the evidence was there",
-        "Soften the instruction to refuse, show an example that answers from such a context, and"
-        " look for a safety filter that triggers wrongly.",
-    ),
+    CAUSES["over_refusal"],
     CAUSES["failed_abstention"],
     Cause(
         "hallucination",

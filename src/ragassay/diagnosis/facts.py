@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ragassay.core import Part, Sample, Score, Shown, Stage, Status, Verdict
+from ragassay.diagnosis.chunks import ClaimPlace, claim_place, evidence_chunks, sources_of
 from ragassay.diagnosis.evidence import listed, part_text, quoted
 from ragassay.diagnosis.patterns import HIGH, LOW
 from ragassay.diagnosis.row import ABSTENTION, Row
 
 Facts = Iterator[tuple[str, str]]
 """Pairs of a fact and its proof."""
-
-ClaimPlace = tuple[int | None, int | None, str]
-"""What makes a claim the same one in several scores: its place in the response, else its text."""
 
 
 def facts_of(row: Row) -> dict[str, str]:
@@ -113,10 +111,32 @@ def _evidence(row: Row) -> Facts:
         shown = row.shown_by(score)
         if Shown.EVIDENCE_PRESENT in shown:
             yield "evidence_there", _figure(score)
-        # Judged against the question alone, nothing is said of the reference.
-        if Shown.REFERENCE_SUPPORTED in shown and "against=question" not in score.metric:
-            yield "reference_supported", _figure(score)
+    if supports_reference(row):
+        yield "reference_supported", _figure(_of_reference(row)[0])
+    for context, words in sorted(evidence_chunks(row).items()):
+        yield "evidence_there", f"context {context + 1}: {words}"
     yield from _grounded(row)
+
+
+def supports_reference(row: Row) -> bool | None:
+    """Whether the contexts support the reference, as far as a score has a verdict on it."""
+    verdicts = [score.verdict for score in _of_reference(row)]
+    if Verdict.FAIL in verdicts:
+        return False
+    return True if Verdict.PASS in verdicts else None
+
+
+def _of_reference(row: Row) -> list[Score]:
+    """The scores with a verdict on whether the contexts support the reference."""
+    scores = []
+    for score in row.showing(Shown.REFERENCE_SUPPORTED):
+        # Judged against the question alone, nothing is said of the reference.
+        if "against=question" not in score.metric and score.verdict in (
+            Verdict.PASS,
+            Verdict.FAIL,
+        ):
+            scores.append(score)
+    return scores
 
 
 def _grounded(row: Row) -> Facts:
@@ -220,9 +240,14 @@ def _claims(row: Row) -> Facts:
     yield from _shares(row)
     relevant = _relevant_chunks(row)
     for place, part in support.items():
-        wrong = part.passed and place in truth and truth[place].passed is False
-        if wrong and part.sources:
-            yield from _wrong_claim(part, part.sources, relevant, row.sample)
+        if not part.passed or ABSTENTION in part.flags or part.sources == ():
+            continue
+        if place in truth and truth[place].passed:
+            continue
+        yield "claims_on_chunks", f"the chunks support {quoted(part_text(part, row.sample))}"
+        sources = sources_of(part)
+        if place in truth and sources:
+            yield from _wrong_claim(part, sources, relevant, row.sample)
 
 
 def _wrong_claim(
@@ -293,14 +318,13 @@ def _claim_parts(scores: Iterable[Score]) -> dict[ClaimPlace, Part]:
     for score in scores:
         for part in score.parts:
             if part.kind == "claim" and part.passed is not None:
-                text = part.text if part.start is None else ""
-                claims.setdefault((part.start, part.end, text), part)
+                claims.setdefault(claim_place(part), part)
     return claims
 
 
 def _relevant_chunks(row: Row) -> frozenset[int]:
     """The places of the chunks that are relevant: by their known ids, else as judged; what people
-    know outranks it.
+    know outranks it, and so does evidence.
     """
     contexts = row.sample.contexts or ()
     relevant = row.relevant_ids
@@ -310,7 +334,8 @@ def _relevant_chunks(row: Row) -> frozenset[int]:
         verdicts = _chunk_verdicts(score)
         # With a chunk unjudged, which is the first relevant one is not known.
         if len(verdicts) == len(contexts) > 0:
-            return frozenset(context for context, passed in verdicts if passed)
+            judged = frozenset(context for context, passed in verdicts if passed)
+            return judged | frozenset(evidence_chunks(row))
     return frozenset()
 
 

@@ -26,7 +26,7 @@ MOST = 3
 class Rule:
     """A finer cause of these root causes. proven: any of these sets of facts shows it. against: any
     of these facts rules it out. Only a candidate (open) is named without being proven, and only
-    where the facts `needs` hold.
+    where the facts `needs` hold: without them it stays possible, and is not spoken of.
     """
 
     cause: str
@@ -42,6 +42,7 @@ _SEARCH = frozenset(
 )
 _DILUTED = frozenset({"context_diluted"})
 _DECLINED = frozenset({"declined"})
+_REFUSED = frozenset({"over_refusal"})
 _UNGROUNDED = frozenset({"ungrounded"})
 _WRONG = frozenset({"incorrect"})
 _MISLED = frozenset({"misled"})
@@ -70,7 +71,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("ranking_cutoff", _DECLINED | _WRONG, (("relevant_last",), ("misled_first",)), open=False),
     Rule("ranking_cutoff", _UNGROUNDED | _MISLED, (("misled_first",),), open=False),
-    Rule("over_refusal", _DECLINED, (("evidence_there",),), ("no_answer_here", "relevant_missed")),
+    Rule("ranking_cutoff", _REFUSED, (("relevant_last",),), open=False),
+    Rule("over_refusal", _REFUSED, (("evidence_there",),), open=False),
+    Rule("over_refusal", _DECLINED, (), ("no_answer_here", "relevant_missed")),
     Rule("failed_abstention", frozenset({"failed_abstention"}), ((),)),
     Rule(
         "failed_abstention",
@@ -86,7 +89,7 @@ RULES: tuple[Rule, ...] = (
         _WRONG,
         (("claims_from_chunks",),),
         ("no_claims_from_chunks",),
-        needs=("chunks_there",),
+        needs=("claims_on_chunks",),
     ),
     Rule("incomplete", _WRONG, (("statements_missing",),), ("statements_covered", "claims_false")),
     Rule(
@@ -154,12 +157,16 @@ def _not_ruled_out(rules: Sequence[Rule], facts: Mapping[str, str]) -> tuple[Cau
     nothing is ruled out, or too many are left.
     """
     candidates: list[Rule] = []
+    possible = 0
     ruled_out = False
     proofs: list[str] = []
     for rule in rules:
-        if not rule.open or not _all_known(rule.needs, facts):
+        if not rule.open:
             continue
         against = [facts[fact] for fact in rule.against if fact in facts]
+        possible += not against
+        if not _all_known(rule.needs, facts):
+            continue
         if against:
             ruled_out = True
         else:
@@ -170,7 +177,7 @@ def _not_ruled_out(rules: Sequence[Rule], facts: Mapping[str, str]) -> tuple[Cau
             if proof and proof not in proofs:
                 proofs.append(proof)
     # Where nothing is ruled out, the candidates say no more than the root cause does.
-    if not ruled_out or len(candidates) > MOST:
+    if not ruled_out or possible > MOST:
         return ()
     why = "; ".join(proofs)
     return tuple(_with_detail(rule.cause, why) for rule in candidates)

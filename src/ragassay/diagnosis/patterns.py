@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.core import Score, Shown
+from ragassay.diagnosis.chunks import evidence_chunks
 from ragassay.diagnosis.evidence import metric_name
 from ragassay.diagnosis.row import Row
 
@@ -41,10 +42,11 @@ PATTERNS: tuple[Pattern, ...] = (
 def pattern_of(row: Row) -> str:
     """The row's pattern in words, "" when none fits or a score that it needs is absent.
 
-    Context is the best chunk's relevance; faithfulness falls back on groundedness. A response that
-    declines has not misread the question, whatever its answer relevance.
+    Context is the best chunk's relevance, and high where a chunk serves as evidence; faithfulness
+    falls back on groundedness. A response that declines has not misread the question, whatever its
+    answer relevance.
     """
-    context = _level(_best_chunk(row.scores))
+    context = _level(_best_chunk(row))
     faithfulness = _level(_first_value(row.showing(Shown.SUPPORTED_SHARE)))
     answer_relevance = _level(_first_value(row.showing(Shown.ANSWER_RELEVANT)))
     for pattern in PATTERNS:
@@ -60,7 +62,15 @@ def pattern_of(row: Row) -> str:
     return ""
 
 
-def _best_chunk(scores: Sequence[Score]) -> float | None:
+def _best_chunk(row: Row) -> float | None:
+    """The relevance of the best chunk; evidence is relevant, whatever the judge says of it."""
+    judged = _judged_best_chunk(row.scores)
+    if judged is not None and judged < HIGH and evidence_chunks(row):
+        return 1.0
+    return judged
+
+
+def _judged_best_chunk(scores: Sequence[Score]) -> float | None:
     """The relevance of the best chunk, None where it is not known. It is a figure of two metrics
     alone, so they are named: `context_relevance` has it, and from `chunk_relevance` follows whether
     any chunk is relevant.

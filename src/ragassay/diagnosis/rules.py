@@ -9,8 +9,14 @@ cause. Each metric declares its stage, its place and its cause (`core.Role`).
 
 A question that the row marks as not answerable has no relevant chunk to be found and no relevant
 answer to be given: there the retrieval and relevance metrics say nothing about the application, and
-do not count once it declines. And where a document that people marked as relevant was retrieved, a
-judge that finds no chunk relevant does not count: what people know outranks what is judged.
+do not count once it declines. And where a document that people marked as relevant was retrieved, or
+a chunk supports the reference or the answer, a judge that finds no chunk relevant does not count:
+what people know, and what is seen in the text, outranks an opinion. For the same reason a response
+that declines although the answer was retrieved has a cause of its own, which comes before the
+retrieval.
+
+Where a metric that comes before the root cause was asked and gave no verdict, the cause is marked
+uncertain: the metric might have failed.
 """
 
 from __future__ import annotations
@@ -18,9 +24,22 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import replace
 
-from ragassay.core import Cause, Diagnosis, Role, Sample, Score, Shown, Stage, Verdict, shorten
+from ragassay.core import (
+    Cause,
+    Diagnosis,
+    Role,
+    Sample,
+    Score,
+    Shown,
+    Stage,
+    Status,
+    Verdict,
+    shorten,
+)
 from ragassay.diagnosis.causes import cause_named
+from ragassay.diagnosis.chunks import evidence_chunks
 from ragassay.diagnosis.evidence import QUOTE, listed, metric_name, proof_of, quoted
+from ragassay.diagnosis.facts import facts_of, supports_reference
 from ragassay.diagnosis.finer import finer_causes
 from ragassay.diagnosis.patterns import pattern_of
 from ragassay.diagnosis.row import ABSTENTION, Roles, Row
@@ -57,6 +76,8 @@ def diagnose(sample: Sample, scores: Sequence[Score], roles: Roles) -> Diagnosis
     failed = [score for score in decisive if score.verdict is Verdict.FAIL]
     causes = _causes_of(row, failed)
     root = causes[0] if causes else None
+    if root is not None:
+        root = replace(root, uncertain=_doubt(row, root, decisive))
     return Diagnosis(
         verdict=_verdict(row, decisive),
         cause=root,
@@ -87,29 +108,67 @@ def _causes_of(row: Row, failed: Sequence[Score]) -> list[Cause]:
         if name == "declined" and not _RETRIEVAL_CAUSES.isdisjoint(causes):
             continue  # it declined rightly: there was nothing to answer from
         if name not in causes:
-            causes[name] = replace(cause_named(name), detail=_detail(row.sample, score, name))
-    return list(causes.values())
+            causes[name] = replace(cause_named(name), detail=_detail(row, score, name))
+    # The answer was there: whatever else may be said of the chunks, it is not what broke first.
+    return sorted(causes.values(), key=_after_refusal)
+
+
+def _after_refusal(cause: Cause) -> int:
+    """Sort key: an error of the application, a refusal despite the answer, the rest as it is."""
+    return {"application_error": 0, "over_refusal": 1}.get(cause.name, 2)
+
+
+def _doubt(row: Row, root: Cause, decisive: Sequence[Score]) -> str:
+    """Why the root cause is uncertain, "" where it is not: the first metric before it in causal
+    order that was asked and gave no verdict.
+    """
+    if root.name == "over_refusal":
+        return ""  # known by the evidence, whatever was not judged besides
+    open_ones = [score for score in decisive if score.verdict is not Verdict.PASS]
+    for score in _in_causal_order(row, open_ones):
+        if _cause(row, score) == root.name:
+            break
+        if score.verdict is Verdict.UNDECIDED:
+            return f"{score.metric} gave no verdict ({_loss(score)})"
+    return ""
+
+
+def _loss(score: Score) -> str:
+    """Why the score, or the first of its parts that lacks one, has no verdict."""
+    lost: list[tuple[Status, str]] = [(score.status, score.reason)]
+    lost += [(part.status, part.reason) for part in score.parts]
+    for status, reason in lost:
+        if status not in (Status.JUDGED, Status.NOT_APPLICABLE):
+            words = status.value.replace("_", " ")
+            return shorten(f"{words}: {reason}" if reason else words, QUOTE)
+    return "too little of it was judged"
 
 
 def _excused(row: Row, score: Score) -> bool:
     """Whether the score says nothing here: the question has no answer, and the response says so; or
-    the chunks are judged although it is known that a relevant document is among them.
+    the chunks are judged although a relevant document, or evidence, is known to be among them.
     """
     role = row.role(score)
     # Declining is what was right there; whoever answers all the same is held to the metrics.
     if role.needs_answer and row.sample.answerable is False and row.declined:
         return True
-    if not role.yields_to:
-        return False
     for other in row.scores:
         if other.verdict is Verdict.PASS and metric_name(other) in role.yields_to:
             return True
-    return False
+    finds_none = role.cause == "retrieval_irrelevant" or (
+        role.cause_at_zero == "retrieval_irrelevant" and score.value == 0
+    )
+    return finds_none and score.verdict is not Verdict.PASS and _holds_evidence(row)
 
 
-def _in_causal_order(row: Row, failed: Sequence[Score]) -> list[Score]:
-    """The failed scores in causal order, whatever order they come in."""
-    if not failed:
+def _holds_evidence(row: Row) -> bool:
+    """Whether the chunks are seen to support the reference, or the answer."""
+    return bool(evidence_chunks(row)) or bool(supports_reference(row))
+
+
+def _in_causal_order(row: Row, scores: Sequence[Score]) -> list[Score]:
+    """The scores that do not pass, in causal order, whatever order they come in."""
+    if not scores:
         return []
     # Of all scores, not the failed ones alone: a deciding metric that passes outranks its stage,
     # too.
@@ -123,7 +182,7 @@ def _in_causal_order(row: Row, failed: Sequence[Score]) -> list[Score]:
     def causal_order(score: Score) -> tuple[tuple[int, int, int], str]:
         return _causal_rank(row.role(score), decided, unanswerable), score.metric
 
-    return sorted(failed, key=causal_order)
+    return sorted(scores, key=causal_order)
 
 
 def _causal_rank(role: Role, decided: Set[Stage], unanswerable: bool) -> tuple[int, int, int]:
@@ -156,10 +215,25 @@ def _cause(row: Row, score: Score) -> str:
             return "no_answer"
         should_decline = role.cause == "failed_abstention"
         if ABSTENTION in score.flags or (row.declined and not should_decline):
-            return "declined"
+            return "over_refusal" if _answer_retrieved(row) else "declined"
     if role.cause_at_zero and score.value == 0:
         return role.cause_at_zero
     return role.cause
+
+
+def _answer_retrieved(row: Row) -> bool:
+    """Whether the contexts hold the answer: by the documents that people know, else by the
+    reference, else by a judge that looked at the chunks.
+    """
+    facts = facts_of(row)
+    if "no_answer_here" in facts or "relevant_missed" in facts:
+        return False
+    if "relevant_all" in facts:
+        return True
+    supported = supports_reference(row)
+    if supported is not None:
+        return supported
+    return any(score.verdict is Verdict.PASS for score in row.showing(Shown.EVIDENCE_PRESENT))
 
 
 def shows(cause: str, roles: Roles) -> tuple[str, ...]:
@@ -170,7 +244,7 @@ def shows(cause: str, roles: Roles) -> tuple[str, ...]:
     names = [name for _, name in sorted(placed)]
     if cause == "nothing_retrieved":
         return tuple(name for name in names if roles[name].stage in _REST_ON_CHUNKS)
-    if cause in ("declined", "no_answer"):
+    if cause in ("declined", "over_refusal", "no_answer"):
         looking = [name for name in names if _looks_for_declining(roles[name])]
         of_answer = [name for name in names if roles[name].stage is Stage.ANSWER]
         return tuple(dict.fromkeys([*looking, *of_answer]))
@@ -184,8 +258,9 @@ def _looks_for_declining(role: Role) -> bool:
     return any(showing.shown is Shown.DECLINED for showing in role.shows)
 
 
-def _detail(sample: Sample, score: Score, cause: str) -> str:
+def _detail(row: Row, score: Score, cause: str) -> str:
     """The claim, chunk or document that shows it, quoted."""
+    sample = row.sample
     why = shorten(score.rationale or score.reason, QUOTE)
     if cause == "other":
         return f"{score.metric}: {proof_of(score, sample) or why}"
@@ -196,8 +271,15 @@ def _detail(sample: Sample, score: Score, cause: str) -> str:
     if cause == "document_missed":
         return "not retrieved: " + shorten(listed(_missed(sample)), QUOTE)
     if cause in ("declined", "failed_abstention", "answer_irrelevant", "no_answer"):
-        return f"asked {quoted(sample.question or '')}, answered {quoted(sample.response or '')}"
+        return _asked_and_answered(sample)
+    if cause == "over_refusal":
+        there = facts_of(row).get("evidence_there", "")
+        return f"{_asked_and_answered(sample)}; the evidence was there: {there}"
     return proof_of(score, sample) or why
+
+
+def _asked_and_answered(sample: Sample) -> str:
+    return f"asked {quoted(sample.question or '')}, answered {quoted(sample.response or '')}"
 
 
 def _missed(sample: Sample) -> list[str]:

@@ -8,7 +8,7 @@ own style and script stands behind it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,7 +32,7 @@ from ragassay.report import wording as say
 from ragassay.report.claims import claims_of
 from ragassay.report.marks import Segment, Span, segments
 from ragassay.report.pages import FOLDER, environment, hash_of, write_whole
-from ragassay.report.proof import badness, located, place, worst_score
+from ragassay.report.proof import badness, located, overruled, place, worst_score
 from ragassay.report.summary import summarise
 from ragassay.report.text import one_line
 from ragassay.report.worst import worst_rows
@@ -289,9 +289,13 @@ def _row(row: RowResult, number: int, manifest: Manifest) -> _RowView:
         _add_evidence(part, sample, evidence)
     view.response = list(_response(view.anchor, sample, claims, view.claims))
     view.response_cut = max(0, len(sample.response or "") - _LONGEST)
+    outranked = overruled(row)
     for index in range(len(sample.contexts or ())):
         rated = [(score, part) for score, part in chunks if part.context == index]
-        view.contexts.append(_context(view.anchor, index, sample, rated, evidence))
+        shown = _context(view.anchor, index, sample, rated, evidence)
+        if index in outranked:
+            shown = replace(shown, rationales=(outranked[index], *shown.rationales))
+        view.contexts.append(shown)
     for score in row.scores:
         if score.status is Status.NOT_APPLICABLE:
             view.elsewhere.setdefault(score.reason, []).append(score.metric)

@@ -13,7 +13,7 @@ from ragassay.core import BadRow, EnvironmentFailure, Manifest, RowResult, Score
 from ragassay.report.output_files import private
 from ragassay.report.proof import proof
 from ragassay.report.text import one_line, xml
-from ragassay.report.wording import behind, figure, pass_mark, with_reason
+from ragassay.report.wording import behind, cause_words, doubt, figure, pass_mark, with_reason
 
 if TYPE_CHECKING:
     from ragassay.store import Store
@@ -145,13 +145,14 @@ def _failure(row: RowResult, score: Score, manifest: Manifest) -> str:
     if score.pass_mark is not None:
         message += f", passes at {pass_mark(score.pass_mark, score.metric, manifest)}"
     if cause is not None:
-        message += f"; {cause.title}"
+        message += f"; {cause_words(cause)}"
     shown = proof(score, row.sample)
     lines = [shown.what]
     if shown.quote:
         lines.append(f"“{shown.quote}”")
     lines.append(shown.rationale)
     if cause is not None:
+        lines.append(doubt(cause))
         lines.append(f"try: {cause.remedy}")
     lines.append(behind(row.diagnosis))
     body = _body("\n".join(line for line in lines if line))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ragassay.core import Evidence, Manifest, Part, Role, RowResult, Sample, Score, Verdict
-from ragassay.diagnosis import metric_name, quote_of, shows, worst_part
+from ragassay.diagnosis import Row, evidence_chunks, metric_name, quote_of, shows, worst_part
 from ragassay.report.wording import chunk_word, claim_word, declared_as, lower_is_better, section
 
 
@@ -77,6 +77,25 @@ def _roles(scores: Iterable[Score]) -> dict[str, Role]:
         if declared is not None:
             roles[declared.name] = declared.role
     return roles
+
+
+def overruled(row: RowResult) -> dict[int, str]:
+    """The contexts that a judge finds irrelevant although they serve as evidence, each with a
+    sentence that says what they support.
+    """
+    irrelevant = set()
+    for score in row.scores:
+        for part in score.parts:
+            if part.kind == "chunk" and part.passed is False:
+                irrelevant.add(part.context)
+    if not irrelevant or row.sample is None:
+        return {}
+    chunks = evidence_chunks(Row(row.sample, row.scores, _roles(row.scores)))
+    sentences = {}
+    for context, words in chunks.items():
+        if context in irrelevant:
+            sentences[context] = f"Not irrelevant, whatever the judge says: {words}."
+    return sentences
 
 
 def proof(score: Score, sample: Sample | None) -> Proof:

@@ -48,6 +48,7 @@ _COLUMNS = (
     "cause",
     "finer",
     "better",
+    "uncertain",
 )
 _SCORE_COLUMNS = (
     *("id", "index", "metric", "value", "status", "reason", "asked", "judged", "coverage"),
@@ -60,12 +61,13 @@ def export(store: Store, run_id: str, format: str, target: str | Path | TextIO) 
     """Write one record per row and metric to a path or, for jsonl and csv, an open text stream; how
     many were written.
 
-    A row that could not be read is one record with metric null, status "bad_row" and the error as
-    its reason. evidence: list of {context (from 0), start, end, quote}; in CSV as JSON. finer:
-    names of what may lie behind the cause. better: the good end of the metric, "higher", "lower" or
-    "neither". CSV texts that a spreadsheet would take for a formula get a leading '. Raises
-    SetupError E0101 (unknown format), E0105 (Parquet without pyarrow), EnvironmentFailure E0107
-    (the file cannot be written).
+    A row that could not be read is one record with metric null, status "bad_row" and the error
+    as its reason. evidence: list of {context (from 0), start, end, quote}; in CSV as JSON.
+    finer: names of what may lie behind the cause. uncertain: why the cause is, "" where it is
+    not. better: the good end of the metric, "higher", "lower" or "neither". CSV texts that a
+    spreadsheet would take for a formula get a leading '. Raises SetupError E0101 (unknown
+    format), E0105 (Parquet without pyarrow), EnvironmentFailure E0107 (the file cannot be
+    written).
     """
     if format not in FORMATS:
         hint = nearest(format, FORMATS) or f" Formats: {', '.join(FORMATS)}."
@@ -108,6 +110,7 @@ def records(store: Store, run_id: str) -> Iterator[dict[str, Any]]:
                 "cause": "",
                 "finer": [],
                 "better": "",
+                "uncertain": "",
             }
         for score in row.scores:
             yield _record(row, score, manifest)
@@ -133,6 +136,7 @@ def _record(row: RowResult, score: Score, manifest: Manifest) -> dict[str, Any]:
         "cause": cause.name if cause is not None else "",
         "finer": [behind.name for behind in row.diagnosis.finer],
         "better": better_end(score.metric, manifest),
+        "uncertain": unicode(cause.uncertain) if cause is not None else "",
     }
 
 

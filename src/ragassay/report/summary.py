@@ -66,9 +66,12 @@ class FinerShare:
 
 @dataclass(frozen=True, slots=True)
 class CauseSplit(CauseShare):
-    """A root cause's share of the failing rows, with what lies behind it, the likeliest first."""
+    """A root cause's share of the failing rows, with what lies behind it, the likeliest first.
+    uncertain: of its rows, those in which a metric before it gave no verdict.
+    """
 
     finer: tuple[FinerShare, ...] = ()
+    uncertain: int = 0
 
 
 def summarise(
@@ -214,6 +217,8 @@ class _Rows:
         # Root cause -> finer cause -> rows that may have it, and rows that can have no other.
         self._finer: dict[str, Counter[str]] = {}
         self._alone: dict[str, Counter[str]] = {}
+        # Root cause -> rows in which it is uncertain.
+        self._uncertain: Counter[str] = Counter()
         # Figure -> its sum, and how many rows state it: a mean is over these rows alone.
         self._sums: dict[str, float] = {}
         self._stated: Counter[str] = Counter()
@@ -255,6 +260,7 @@ class _Rows:
         examples = self._examples.setdefault(name, [])
         if len(examples) < EXAMPLES:
             examples.append(line.id)
+        self._uncertain[name] += line.uncertain
         self._add_finer(line.cause, line.finer)
 
     def _add_finer(self, cause: str, finer: tuple[str, ...]) -> None:
@@ -282,6 +288,7 @@ class _Rows:
                 self._interval(self._causes[name]),
                 tuple(self._examples[name]),
                 self._behind(name),
+                self._uncertain[name],
             )
             shares.append(share)
         return tuple(shares)
@@ -598,4 +605,5 @@ def _worst_rows(
             value=score.value,
             quote=quote,
             rationale=shown.rationale,
+            uncertain=cause is not None and cause.uncertain != "",
         )

@@ -26,7 +26,7 @@ from ragassay.diagnosis import part_text
 from ragassay.report import wording as say
 from ragassay.report.claims import claims_of
 from ragassay.report.gate import GateResult
-from ragassay.report.proof import place
+from ragassay.report.proof import overruled, place
 from ragassay.report.terminal_page import WIDE, Page, page_on
 from ragassay.report.text import one_line
 
@@ -151,7 +151,9 @@ def _row_claims(page: Page, row: RowResult, sample: Sample) -> None:
 
 
 def _cause(page: Page, cause: Cause, label: str) -> None:
-    page.line(f"{label}: {cause.title}", "bold", indent=2)
+    page.line(f"{label}: {say.cause_words(cause)}", "bold", indent=2)
+    if cause.uncertain:
+        page.line(say.doubt(cause), "yellow", indent=4)
     if cause.detail:
         page.line(cause.detail, indent=4)
     if cause.remedy:
@@ -217,6 +219,7 @@ def _contexts(page: Page, row: RowResult) -> None:
     if not contexts:
         page.line("(nothing was retrieved)", indent=2)
         return
+    evidence = overruled(row)
     for i, context in enumerate(contexts):
         ratings = _ratings_of(row, i)
         head = f"{i + 1}."
@@ -229,6 +232,8 @@ def _contexts(page: Page, row: RowResult) -> None:
         if len(text) > CONTEXT_SHOWN:
             text = text[:CONTEXT_SHOWN] + "…"
         page.line(text, indent=5)
+        if i in evidence:
+            page.line(evidence[i], indent=5)
         _rationales(page, ratings)
 
 

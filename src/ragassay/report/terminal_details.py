@@ -97,6 +97,9 @@ def all_causes(page: Page, s: Summary) -> None:
         page.line(f"{percent} {interval}  {share.cause.title} ({rows})", indent=2)
         if share.cause.remedy:
             page.line(f"try: {share.cause.remedy}", "cyan", indent=6)
+        doubt = say.uncertain_share(share)
+        if doubt:
+            page.line(doubt, "yellow", indent=6)
         for finer in say.finer_shares(share):
             page.line(finer, indent=6)
         page.line(f"e.g. {', '.join(share.examples)}", "dim", indent=6)
@@ -119,7 +122,7 @@ def all_worst(page: Page, s: Summary) -> None:
         words = f"{row.id}  {row.metric} {value}"
         cause = titles.get(row.cause, row.cause)
         if cause:
-            words += f"  {cause}"
+            words += f"  {cause}{' (uncertain)' if row.uncertain else ''}"
         page.marked(say.VERDICT_WORDS[row.verdict], words)
         if row.quote:
             page.line(f"“{one_line(row.quote)}”", indent=6)

@@ -149,6 +149,8 @@ def _worst(page: Page, s: Summary) -> None:
         cause = titles.get(row.cause, row.cause)
         if not cause:
             cause = f"{row.metric} {say.figure(row.value, say.unit_of(row.metric, s.manifest))}"
+        if row.uncertain:
+            cause += " (uncertain)"
         page.marked(say.VERDICT_WORDS[row.verdict], f"{one_line(row.id, 60)}  {cause}")
         if row.quote:
             page.cut(f"“{one_line(row.quote, 400)}”", indent=6)

@@ -386,6 +386,27 @@ def finer_of(diagnosis: Diagnosis) -> tuple[Cause, ...]:
     return tuple(cause for cause in diagnosis.finer if cause.name != root.name)
 
 
+def cause_words(cause: Cause) -> str:
+    """The cause's title, marked where it is uncertain: "... (uncertain)"."""
+    return f"{cause.title} (uncertain)" if cause.uncertain else cause.title
+
+
+def doubt(cause: Cause) -> str:
+    """Why the cause is uncertain, in one sentence; "" where it is not."""
+    if not cause.uncertain:
+        return ""
+    return f"uncertain: {cause.uncertain}, and might have failed first"
+
+
+def uncertain_share(share: CauseShare) -> str:
+    """In how many of its rows the cause is uncertain; "" for none."""
+    rows: int = getattr(share, "uncertain", 0)  # a plain CauseShare does not count them
+    if not rows:
+        return ""
+    which = "all of them" if rows == share.rows else f"{rows:,} of them"
+    return f"uncertain in {which}: an earlier metric gave no verdict there and might have failed"
+
+
 def behind(diagnosis: Diagnosis) -> str:
     """The finer causes in one line: "finer cause: ...", "finer cause, one or more of these: ...;
     ..."; "" where there is none.

@@ -54,7 +54,8 @@ class StoredRun:
 
 class RowLine(NamedTuple):
     """One row without its texts. cause: name of the root cause, "" for none; finer: names of the
-    finer ones; pattern: as in Diagnosis; reading: as in RowResult.
+    finer ones; pattern: as in Diagnosis; reading: as in RowResult; uncertain: whether a metric
+    before the root cause gave no verdict.
     """
 
     index: int  # type: ignore[assignment]  # hides tuple.index, which nobody asks of a line
@@ -69,6 +70,7 @@ class RowLine(NamedTuple):
     done: bool
     finer: tuple[str, ...] = ()
     reading: Mapping[str, int] = {}
+    uncertain: bool = False
 
 
 class ScoreLine(NamedTuple):
@@ -124,11 +126,14 @@ def pack(row: RowResult) -> bytes:
     ]
     # Where there are none nothing is added: rows that an older version stored are packed like
     # theirs.
-    if row.diagnosis.finer or row.reading:
-        plain.append([cause.name for cause in row.diagnosis.finer])
-    if row.reading:
-        plain.append(dict(row.reading))
-    return codec.dump(plain)
+    more: list[object] = [
+        [cause.name for cause in row.diagnosis.finer],
+        dict(row.reading),
+        int(cause is not None and cause.uncertain != ""),
+    ]
+    while more and not more[-1]:
+        more.pop()
+    return codec.dump(plain + more)
 
 
 def _pack_score(score: Score) -> list[object]:
@@ -165,7 +170,7 @@ def row_and_scores(data: bytes) -> tuple[RowLine, list[ScoreLine]]:
 
 
 def _row_line(plain: Any) -> RowLine:
-    # Lines of an older version end before the finer causes, or before the reading.
+    # Lines end before the finer causes, or after any of these, where the rest is empty.
     index, id_, verdict, cause, pattern, cluster, slices, usage, bad, done, _, *more = plain
     return RowLine(
         index,
@@ -180,6 +185,7 @@ def _row_line(plain: Any) -> RowLine:
         done,
         tuple(more[0]) if more else (),
         more[1] if len(more) > 1 else {},
+        bool(more[2]) if len(more) > 2 else False,
     )
 
 
