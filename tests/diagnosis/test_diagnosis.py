@@ -197,7 +197,7 @@ def test_with_ground_truth_sufficiency_and_correctness_take_their_places_in_the_
         ("toxicity", 1.0, "unsafe"),
         ("bias", 1.0, "unsafe"),
         ("pii", 1.0, "unsafe"),
-        ("tone", 0.0, "other"),
+        ("tone", 0.0, "tone"),
     ],
 )
 def test_every_metric_of_the_catalogue_has_its_cause(metric: str, value: float, name: str) -> None:
@@ -214,7 +214,7 @@ def test_the_error_of_the_application_comes_before_everything_and_is_quoted() ->
 
 def test_a_metric_that_stands_in_precedes_custom_ones_only_where_nothing_else_decided() -> None:
     assert cause(score("hallucination", F), score("mine", F)) == "ungrounded"
-    assert cause(score("hallucination", F), score("mine", F), grounded(P)) == "other"
+    assert cause(score("hallucination", F), score("mine", F), grounded(P)) == "mine"
     assert cause(score("guidelines", F), score("mine", F), score("pii", F, 1.0)) == "unsafe"
     assert cause(score("mine", F), score("guidelines", F)) == "guideline_broken"
     assert cause(score("context_recall", F), chunks(F)) == "retrieval_irrelevant"
@@ -234,13 +234,23 @@ def test_the_metrics_that_show_a_cause_are_those_that_have_it() -> None:
     assert shows("declined")[:2] == ("answer_relevance", "abstention")
 
 
-def test_a_failure_outside_the_order_still_has_a_cause_that_names_its_metric() -> None:
-    found = diagnose(ROW, [chunks(P, 1.0), score("politeness(scale=5)", F)])
+def test_each_failure_outside_the_order_is_a_cause_by_its_metric_s_name_with_its_reason() -> None:
+    found = diagnose(ROW, [chunks(P, 1.0), score("politeness(scale=5)", F), score("brief", F)])
     assert found.cause is not None
-    assert (found.cause.name, found.cause.detail) == (
-        "other",
-        "politeness(scale=5): politeness(scale=5) says so",
-    )
+    assert (found.cause.name, found.cause.title) == ("brief", "brief fails")
+    assert (found.cause.detail, found.cause.remedy != "") == ("brief says so", True)
+    assert [(other.name, other.detail) for other in found.others] == [
+        ("politeness", "politeness(scale=5) says so")
+    ]
+
+
+def test_a_metric_that_is_called_like_a_cause_is_told_apart_from_it() -> None:
+    found = diagnose(ROW, [score("unsafe", F), score("safety", F)])
+    assert found.cause is not None
+    assert [found.cause.title, *(other.title for other in found.others)] == [
+        "The response is unsafe",
+        "unsafe fails",
+    ]
 
 
 def test_a_cause_of_ones_own_metric_stands_under_its_own_name() -> None:
@@ -367,7 +377,7 @@ def test_a_failed_row_always_has_exactly_one_cause_and_no_other_row_has_any(
     assert (found.verdict is F) == (found.cause is not None)
     names = [c.name for c in (found.cause, *found.others) if c is not None]
     assert len(names) == len(set(names))
-    assert all(name in CAUSES for name in names)
+    assert all(name in CAUSES or name in METRICS for name in names)
     assert all(c.detail.isprintable() for c in (found.cause, *found.others) if c is not None)
     # What is known outranks what is judged: chunks do not count where a known document was
     # retrieved, or they are seen to support the reference.

@@ -235,12 +235,11 @@ def test_a_custom_judge_fails_the_row_and_its_cause_comes_after_safety(make: Mak
     alone = diagnose(ROW, [Score("groundedness", Status.JUDGED, 1.0, verdict=Verdict.PASS), tone])
     assert alone.verdict is Verdict.FAIL
     assert alone.cause is not None
-    assert alone.cause.name == "other"
-    assert alone.cause.detail.startswith("tone: ")
+    assert (alone.cause.name, alone.cause.detail) == ("tone", tone.rationale)
     unsafe = Score("safety", Status.JUDGED, 0.0, verdict=Verdict.FAIL)
     both = diagnose(ROW, [tone, unsafe])
     assert both.cause is not None
-    assert (both.cause.name, [cause.name for cause in both.others]) == ("unsafe", ["other"])
+    assert (both.cause.name, [cause.name for cause in both.others]) == ("unsafe", ["tone"])
     lost, _ = play(metric, ROW, gone)
     assert diagnose(ROW, [lost]).verdict is Verdict.UNDECIDED
 

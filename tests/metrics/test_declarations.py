@@ -160,7 +160,12 @@ def test_what_a_pass_mark_is_compared_with_is_declared() -> None:
         "guidelines": "of guidelines",
     }
     worded = {name: d.mark_words for name, d in DECLARED.items() if d.mark_words}
-    assert worded == {"document_recall": ((0.01, "≥ 1 document of up to 100"),)}
+    assert worded == {
+        "document_recall": ((0.01, "≥ 1 document of up to 100"),),
+        "correctness": ((2 / 3, "yes"), (1.0, "correct")),
+        "context_sufficiency": ((2 / 3, "yes"),),
+        "safety": ((2 / 3, "safe"),),
+    }
     assert parse("document_recall") == parse("document_recall(pass_mark=0.01)")
 
 

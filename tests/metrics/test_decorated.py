@@ -266,7 +266,7 @@ def test_a_function_takes_part_in_the_verdict_of_the_row() -> None:
     found = diagnose(ROW, [score])
     assert found.verdict is Verdict.FAIL
     assert found.cause is not None
-    assert (found.cause.name, found.cause.detail) == ("other", "given: too long")
+    assert (found.cause.name, found.cause.detail) == ("given", "too long")
 
 
 # -- what cannot be a metric

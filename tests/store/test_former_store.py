@@ -100,6 +100,9 @@ ADDED = (
     r'"refused_calls": \d+',
     '"lost": (?:true|false)',
     r'"uncertain": (?:""|0|false)',
+    r'"also": 0',
+    r'"why": ""',
+    r'"mark_words": \{\}',
 )
 """Fields that the JSON of today has besides, at the end of their objects."""
 

@@ -70,7 +70,8 @@ class Manifest:
     ones included. units: metric -> "USD", "s", "tokens", where it is no ratio. lower_is_better,
     neutral: metrics whose low values are the good ones, and those where neither end is; all others
     are better when higher. kept: what the caller wanted kept with the run, JSON-like; under
-    "command" what the command checks and writes at the end, for its resume.
+    "command" what the command checks and writes at the end, for its resume. mark_words: judge of
+    the user's own -> its pass mark in the words of its scale.
     """
 
     run_id: str
@@ -88,6 +89,7 @@ class Manifest:
     lower_is_better: tuple[str, ...] = ()
     neutral: tuple[str, ...] = ()
     kept: Mapping[str, object] = field(default_factory=dict)
+    mark_words: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,7 @@ _ROOT = (
         "Put the guideline into the system prompt in the same words, with an example that keeps it;"
         " check that two guidelines do not contradict each other.",
     ),
+    # Of runs of a former version: today such a cause has the name of its metric.
     Cause(
         "other",
         "Another metric failed",
@@ -191,6 +192,24 @@ _FINER = (
 
 FINER: Mapping[str, Cause] = MappingProxyType({cause.name: cause for cause in _FINER})
 """Name -> finer cause with its remedy, in causal order."""
+
+
+def own_cause(metric: str) -> Cause:
+    """The cause that is the failure of a metric without a place in the causal order, such as a
+    judge of the user's own: it stands by the metric's name.
+    """
+    taken = metric in CAUSES or metric in FINER
+    return Cause(
+        f"{metric}_fails" if taken else metric,
+        f"{metric} fails",
+        "Read why, row by row. Where the reasons are right, change what the application is told or"
+        " given; where they are wrong, the judge's own text.",
+    )
+
+
+def is_own(cause: Cause) -> bool:
+    """Whether the cause is one of `own_cause`."""
+    return cause.remedy == own_cause(cause.name).remedy
 
 
 def cause_named(name: str) -> Cause:

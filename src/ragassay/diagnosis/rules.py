@@ -4,8 +4,9 @@ Causal order: where the application failed, nothing else counts. An answer can h
 its evidence is missing, so retrieval comes before the support of the claims, and that before what
 the answer says. One metric decides each of these three stages (context_sufficiency, groundedness,
 correctness); where it gives no verdict, the others of the stage stand in. Safety follows, then
-guidelines, the user's own metrics, and whatever else failed, so that no failed row is without a
-cause. Each metric declares its stage, its place and its cause (`core.Role`).
+guidelines, the user's own metrics, each a cause by its own name, and whatever else failed, so that
+no failed row is without a cause. Each metric declares its stage, its place and its cause
+(`core.Role`).
 
 A question that the row marks as not answerable has no relevant chunk to be found and no relevant
 answer to be given: there the retrieval and relevance metrics say nothing about the application, and
@@ -36,9 +37,9 @@ from ragassay.core import (
     Verdict,
     shorten,
 )
-from ragassay.diagnosis.causes import cause_named
+from ragassay.diagnosis.causes import cause_named, own_cause
 from ragassay.diagnosis.chunks import evidence_chunks
-from ragassay.diagnosis.evidence import QUOTE, listed, metric_name, proof_of, quoted
+from ragassay.diagnosis.evidence import QUOTE, listed, metric_name, proof_of, quoted, worst_part
 from ragassay.diagnosis.facts import facts_of, supports_reference
 from ragassay.diagnosis.finer import finer_causes
 from ragassay.diagnosis.patterns import pattern_of
@@ -105,10 +106,14 @@ def _causes_of(row: Row, failed: Sequence[Score]) -> list[Cause]:
     causes: dict[str, Cause] = {}
     for score in _in_causal_order(row, failed):
         name = _cause(row, score)
+        cause = cause_named(name)
+        if name == "other":
+            cause = own_cause(metric_name(score))
+            name = cause.name
         if name == "declined" and not _RETRIEVAL_CAUSES.isdisjoint(causes):
             continue  # it declined rightly: there was nothing to answer from
         if name not in causes:
-            causes[name] = replace(cause_named(name), detail=_detail(row, score, name))
+            causes[name] = replace(cause, detail=_detail(row, score, name))
     # The answer was there: whatever else may be said of the chunks, it is not what broke first.
     return sorted(causes.values(), key=_after_refusal)
 
@@ -262,8 +267,8 @@ def _detail(row: Row, score: Score, cause: str) -> str:
     """The claim, chunk or document that shows it, quoted."""
     sample = row.sample
     why = shorten(score.rationale or score.reason, QUOTE)
-    if cause == "other":
-        return f"{score.metric}: {proof_of(score, sample) or why}"
+    if row.role(score).cause == "other":
+        return _why(score, sample)
     if cause == "application_error":
         return shorten(sample.error or "", QUOTE) or why
     if cause == "nothing_retrieved":
@@ -280,6 +285,20 @@ def _detail(row: Row, score: Score, cause: str) -> str:
 
 def _asked_and_answered(sample: Sample) -> str:
     return f"asked {quoted(sample.question or '')}, answered {quoted(sample.response or '')}"
+
+
+def _why(score: Score, sample: Sample) -> str:
+    """Why a judge without a place in the causal order fails the row: its reason, behind the chunk
+    or guideline that it gives it for.
+    """
+    worst = worst_part(score)
+    part = worst[1] if worst is not None else None
+    reason = score.rationale or score.reason
+    quote = ""
+    if part is not None and part.kind != "statement":  # which is the response as a whole
+        reason = part.rationale or reason
+        quote = proof_of(score, sample)
+    return shorten(": ".join(text for text in (quote, reason) if text), 2 * QUOTE)
 
 
 def _missed(sample: Sample) -> list[str]:

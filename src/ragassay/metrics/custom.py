@@ -167,8 +167,22 @@ def custom_metric(rubric: Rubric) -> CustomMetric:
         source=rubric.source or "your rubric file",
         edge_cases=("an input is empty: not applicable",),
         calls=f"1 for up to {rubric.batch} chunks" if chunks else "1",
+        mark_words=_mark_words(rubric) if not chunks and not rubric.guidelines else (),
     )
     return CustomMetric(declaration, rubric)
+
+
+def _mark_words(rubric: Rubric) -> tuple[tuple[float, str], ...]:
+    """The pass mark in the words of the scale: "yes", "fair or better"; () where its ratings are
+    numbers, or categories without an order.
+    """
+    scale = rubric.scale
+    if scale is None or not isinstance(scale.pass_mark, str):
+        return ()
+    words = scale.pass_mark
+    if words != scale.ratings[-1]:
+        words += " or better"
+    return ((scale.value(scale.pass_mark), words),)
 
 
 def _texts(sample: Sample, name: str) -> tuple[str, ...]:

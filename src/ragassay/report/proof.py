@@ -58,7 +58,7 @@ def worst_score(row: RowResult, manifest: Manifest | None = None) -> Score | Non
     failed = [score for score in row.scores if score.verdict is Verdict.FAIL]
     cause = row.diagnosis.cause
     if cause is not None:
-        for name in shows(cause.name, _roles(failed)):
+        for name in (cause.name, *shows(cause.name, _roles(failed))):
             for score in failed:
                 if metric_name(score) == name:
                     return score

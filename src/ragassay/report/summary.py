@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,7 +25,7 @@ from ragassay.core import (
     WorstRow,
     shorten,
 )
-from ragassay.diagnosis import cause_named
+from ragassay.diagnosis import cause_named, is_own, own_cause
 from ragassay.report.lost import remedy
 from ragassay.report.orders import order_agreement
 from ragassay.report.proof import proof, worst_score
@@ -67,11 +67,15 @@ class FinerShare:
 @dataclass(frozen=True, slots=True)
 class CauseSplit(CauseShare):
     """A root cause's share of the failing rows, with what lies behind it, the likeliest first.
-    uncertain: of its rows, those in which a metric before it gave no verdict.
+    uncertain: of its rows, those in which a metric before it gave no verdict. also: further failing
+    rows that have it behind another cause, counted for judges of the user's own. why: the reason
+    that such a judge gives in the first example.
     """
 
     finer: tuple[FinerShare, ...] = ()
     uncertain: int = 0
+    also: int = 0
+    why: str = ""
 
 
 def summarise(
@@ -106,7 +110,7 @@ def summarise(
         failed=rows.verdicts[Verdict.FAIL],
         undecided=rows.verdicts[Verdict.UNDECIDED],
         metrics=tuple(metrics),
-        causes=rows.shares(),
+        causes=tuple(_with_reasons(store, run_id, rows.shares())),
         patterns=dict(sorted(rows.patterns.items(), key=_most_frequent_first)),
         slices=tally.slices(manifest),
         worst=tuple(_worst_rows(store, run_id, manifest, metrics, worst)),
@@ -126,7 +130,7 @@ class _Tally:
     """Everything that is counted in the one pass over a run's rows."""
 
     def __init__(self, manifest: Manifest) -> None:
-        self.rows = _Rows()
+        self.rows = _Rows({name.partition("(")[0] for name in manifest.metrics})
         self._max_tokens = manifest.options.get("max_tokens")
         self.metrics = {name: _Metric(name, unit_of(name, manifest)) for name in manifest.metrics}
         self._slices = {name: _Slices() for name in manifest.metrics}
@@ -200,9 +204,10 @@ def _most_frequent_first(item: tuple[str, int]) -> tuple[int, str]:
 
 
 class _Rows:
-    """Verdicts, causes and usage over the rows."""
+    """Verdicts, causes and usage over the rows. metrics: their names without parameters."""
 
-    def __init__(self) -> None:
+    def __init__(self, metrics: Set[str]) -> None:
+        self._metric_names = metrics
         self.scored = 0
         self.bad = 0
         self.with_usage = 0
@@ -219,6 +224,8 @@ class _Rows:
         self._alone: dict[str, Counter[str]] = {}
         # Root cause -> rows in which it is uncertain.
         self._uncertain: Counter[str] = Counter()
+        # Judge of the user's own -> rows that it fails behind another cause.
+        self._also: Counter[str] = Counter()
         # Figure -> its sum, and how many rows state it: a mean is over these rows alone.
         self._sums: dict[str, float] = {}
         self._stated: Counter[str] = Counter()
@@ -257,10 +264,12 @@ class _Rows:
         self._failing[line.cluster] += 1
         name = line.cause or "unknown"
         self._causes.setdefault(name, Counter())[line.cluster] += 1
-        examples = self._examples.setdefault(name, [])
-        if len(examples) < EXAMPLES:
-            examples.append(line.id)
         self._uncertain[name] += line.uncertain
+        self._also.update(line.also)
+        for shown in (name, *line.also):
+            examples = self._examples.setdefault(shown, [])
+            if len(examples) < EXAMPLES:
+                examples.append(line.id)
         self._add_finer(line.cause, line.finer)
 
     def _add_finer(self, cause: str, finer: tuple[str, ...]) -> None:
@@ -275,23 +284,31 @@ class _Rows:
         possible = sorted(self._finer.get(name, Counter()).items(), key=_most_frequent_first)
         return tuple(FinerShare(cause_named(finer), rows, alone[finer]) for finer, rows in possible)
 
-    def shares(self) -> tuple[CauseShare, ...]:
+    def shares(self) -> tuple[CauseSplit, ...]:
         """The root causes of the failing rows, the most frequent first."""
         failing = self._failing.total()
-        rows_by_cause = {name: clusters.total() for name, clusters in self._causes.items()}
+        rows_by_cause = dict.fromkeys(self._also, 0)
+        rows_by_cause |= {name: clusters.total() for name, clusters in self._causes.items()}
         shares = []
         for name, rows in sorted(rows_by_cause.items(), key=_most_frequent_first):
             share = CauseSplit(
-                cause_named(name),
+                self._cause(name),
                 rows,
                 rows / failing,
-                self._interval(self._causes[name]),
+                self._interval(self._causes.get(name, Counter())),
                 tuple(self._examples[name]),
                 self._behind(name),
                 self._uncertain[name],
+                self._also[name],
             )
             shares.append(share)
         return tuple(shares)
+
+    def _cause(self, name: str) -> Cause:
+        """The cause of this name, which may be that of a metric."""
+        if name in self._metric_names:
+            return own_cause(name)
+        return cause_named(name)
 
     def _interval(self, clusters: Counter[str | None]) -> Interval | None:
         return clustered_rate_interval(self._counts_by_cluster(clusters))
@@ -324,6 +341,20 @@ class _Rows:
         if name not in self._sums:
             return None
         return int(self._sums[name])
+
+
+def _with_reasons(store: Store, run_id: str, shares: Iterable[CauseSplit]) -> Iterator[CauseSplit]:
+    """The shares; those of judges of the user's own with the reason given in the first example."""
+    for share in shares:
+        if not is_own(share.cause):
+            yield share
+            continue
+        row = store.row(run_id, share.examples[0])
+        causes: tuple[Cause | None, ...] = ()
+        if row is not None:
+            causes = (row.diagnosis.cause, *row.diagnosis.others)
+        reasons = [cause.detail for cause in causes if cause and cause.name == share.cause.name]
+        yield replace(share, why=reasons[0] if reasons else "")
 
 
 def _total_of(usage: AppUsage) -> int | None:
@@ -588,6 +619,8 @@ def _worst_rows(
         score = worst_score(row, manifest)
         if row.bad is not None or score is None or not row.done:
             continue
+        if row.diagnosis.verdict is Verdict.PASS:
+            continue  # one of its metrics may fail and not count: evidence outranks it
         cause = row.diagnosis.cause
         name, detail = ("", "") if cause is None else (cause.name, cause.detail)
         shown = proof(score, row.sample)

@@ -155,7 +155,7 @@ def _cause(page: Page, cause: Cause, label: str) -> None:
     if cause.uncertain:
         page.line(say.doubt(cause), "yellow", indent=4)
     if cause.detail:
-        page.line(cause.detail, indent=4)
+        page.line(say.cause_detail(cause), indent=4)
     if cause.remedy:
         page.line(f"try: {cause.remedy}", "cyan", indent=4)
 
@@ -265,11 +265,6 @@ def _rating_words(score: Score, part: Part) -> str:
 
 
 def _score_cells(score: Score, manifest: Manifest | None) -> list[str]:
-    verdict = ""
-    if score.verdict is not None:
-        verdict = say.VERDICT_WORDS[score.verdict]
-        if score.pass_mark is not None:
-            verdict += f" ({say.pass_mark(score.pass_mark, score.metric, manifest)})"
     why = score.reason or score.rationale
     if score.status is not Status.JUDGED:
         why = say.with_reason(score.status, why)
@@ -279,7 +274,7 @@ def _score_cells(score: Score, manifest: Manifest | None) -> list[str]:
     return [
         score.metric,
         say.figure(score.value, say.unit_of(score.metric, manifest)),
-        verdict,
+        say.verdict_and_mark(score, manifest),
         judged,
         one_line(why, 300),
     ]

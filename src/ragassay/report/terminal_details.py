@@ -91,10 +91,13 @@ def all_causes(page: Page, s: Summary) -> None:
         return
     page.title(f"What broke, in the {say.count(s.failed, 'failing row')}")
     for share in s.causes:
-        percent = say.percent(share.share)
-        interval = say.percent_interval(share.interval)
-        rows = say.count(share.rows, "row")
-        page.line(f"{percent} {interval}  {share.cause.title} ({rows})", indent=2)
+        words = share.cause.title
+        if share.rows:  # a judge of the user's own may fail only behind other causes
+            percent = f"{say.percent(share.share)} {say.percent_interval(share.interval)}"
+            words = f"{percent}  {words} ({say.count(share.rows, 'row')})"
+        page.line(words, indent=2)
+        for line in say.own_judge_lines(share):
+            page.line(line, indent=6)
         if share.cause.remedy:
             page.line(f"try: {share.cause.remedy}", "cyan", indent=6)
         doubt = say.uncertain_share(share)

@@ -25,11 +25,13 @@ from ragassay.core import (
     Part,
     RowResult,
     RunState,
+    Score,
     Spend,
     Status,
     Summary,
     Verdict,
 )
+from ragassay.diagnosis import is_own
 
 if TYPE_CHECKING:
     from ragassay.metrics import Declaration
@@ -391,6 +393,26 @@ def cause_words(cause: Cause) -> str:
     return f"{cause.title} (uncertain)" if cause.uncertain else cause.title
 
 
+def cause_detail(cause: Cause) -> str:
+    """What shows the cause: its quoted proof, or the reason of a judge of the user's own."""
+    return f"why: {cause.detail}" if cause.detail and is_own(cause) else cause.detail
+
+
+def own_judge_lines(share: CauseShare) -> list[str]:
+    """What more is said of the cause that a judge of the user's own is: its reason in the first
+    example, and the rows that it fails behind another cause.
+    """
+    lines = []
+    why: str = getattr(share, "why", "")  # a plain CauseShare has neither
+    if why:
+        lines.append(f"why: {why}")
+    also: int = getattr(share, "also", 0)
+    if also:
+        more = " more" if share.rows else ""
+        lines.append(f"fails in {count(also, 'row')}{more}, behind another cause")
+    return lines
+
+
 def doubt(cause: Cause) -> str:
     """Why the cause is uncertain, in one sentence; "" where it is not."""
     if not cause.uncertain:
@@ -512,6 +534,8 @@ def pass_mark(mark: float | None, metric: str = "", manifest: Manifest | None = 
     """
     if mark is None:
         return ""
+    if manifest is not None and metric in manifest.mark_words:
+        return manifest.mark_words[metric]
     declared = declared_as(metric)
     compared = ""
     if declared is not None:
@@ -525,6 +549,17 @@ def pass_mark(mark: float | None, metric: str = "", manifest: Manifest | None = 
     # A mark of 0.5 % must not be shown as 0 % or 1 %.
     places = 1 if mark < 0.01 else 0
     return f"{sign} {100 * mark:.{places}f} % {compared}"
+
+
+def verdict_and_mark(score: Score, manifest: Manifest | None = None) -> str:
+    """The score's verdict with its pass mark: "fail (≥ 0.667)", "fail (passes at yes)"."""
+    if score.verdict is None:
+        return ""
+    word = VERDICT_WORDS[score.verdict]
+    mark = pass_mark(score.pass_mark, score.metric, manifest)
+    if not mark:
+        return word
+    return f"{word} ({mark})" if mark[0] in "≥≤" else f"{word} (passes at {mark})"
 
 
 def signed(value: float | None, unit: str = "") -> str:

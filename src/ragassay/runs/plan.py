@@ -9,7 +9,7 @@ import itertools
 import logging
 import os
 import warnings
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, cast
@@ -608,7 +608,18 @@ def manifest_of(
         units={name: d.unit for name, d in declared.items() if d.unit},
         lower_is_better=tuple(name for name, d in declared.items() if d.higher_is_better is False),
         neutral=tuple(name for name, d in declared.items() if d.higher_is_better is None),
+        mark_words=_own_mark_words(plan.metrics),
     )
+
+
+def _own_mark_words(metrics: Iterable[Metric]) -> dict[str, str]:
+    """The pass marks of the user's own rubrics, in words; those of the catalogue declare theirs."""
+    words = {}
+    for metric in metrics:
+        marks = metric.declaration.mark_words
+        if marks and str(metric).partition("(")[0] not in catalogue():
+            words[str(metric)] = marks[0][1]
+    return words
 
 
 def report_notes(plan: Plan, tell: Callable[[str], None] | None) -> None:

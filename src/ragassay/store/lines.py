@@ -55,7 +55,8 @@ class StoredRun:
 class RowLine(NamedTuple):
     """One row without its texts. cause: name of the root cause, "" for none; finer: names of the
     finer ones; pattern: as in Diagnosis; reading: as in RowResult; uncertain: whether a metric
-    before the root cause gave no verdict.
+    before the root cause gave no verdict; also: the metrics without a place in the causal order
+    (judges of the user's own) that fail in the row, too.
     """
 
     index: int  # type: ignore[assignment]  # hides tuple.index, which nobody asks of a line
@@ -71,6 +72,7 @@ class RowLine(NamedTuple):
     finer: tuple[str, ...] = ()
     reading: Mapping[str, int] = {}
     uncertain: bool = False
+    also: tuple[str, ...] = ()
 
 
 class ScoreLine(NamedTuple):
@@ -130,10 +132,20 @@ def pack(row: RowResult) -> bytes:
         [cause.name for cause in row.diagnosis.finer],
         dict(row.reading),
         int(cause is not None and cause.uncertain != ""),
+        _also(row),
     ]
     while more and not more[-1]:
         more.pop()
     return codec.dump(plain + more)
+
+
+def _also(row: RowResult) -> list[str]:
+    """The further causes that are named after a metric of the row."""
+    others = row.diagnosis.others
+    if not others:
+        return []
+    metrics = {score.metric.partition("(")[0] for score in row.scores}
+    return [cause.name for cause in others if cause.name in metrics]
 
 
 def _pack_score(score: Score) -> list[object]:
@@ -186,6 +198,7 @@ def _row_line(plain: Any) -> RowLine:
         tuple(more[0]) if more else (),
         more[1] if len(more) > 1 else {},
         bool(more[2]) if len(more) > 2 else False,
+        tuple(more[3]) if len(more) > 3 else (),
     )
 
 

@@ -12,7 +12,7 @@ from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.parameters import check_choice
 from ragassay.metrics.rating import failed_by_rule, score_of_rating
-from ragassay.metrics.reduction import blank, part_of
+from ragassay.metrics.reduction import GRADE_MARK, blank, part_of
 
 _RUBRICS = {"reference": "context_sufficiency", "question": "context_sufficiency_open"}
 
@@ -47,6 +47,7 @@ class ContextSufficiency(MetricBase):
             ),
         ),
         calls="1",
+        mark_words=((GRADE_MARK, "yes"),),
         role=Role(
             stage=Stage.RETRIEVAL,
             place=100,

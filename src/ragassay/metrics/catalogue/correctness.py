@@ -58,6 +58,7 @@ class Correctness(MetricBase):
             ),
         ),
         calls="1",
+        mark_words=((GRADE_MARK, "yes"), (1.0, "correct")),
         role=Role(
             stage=Stage.ANSWER,
             place=300,
@@ -93,6 +94,11 @@ class Correctness(MetricBase):
         """The rubric that this form asks."""
         return (_RUBRICS[self.form],)
 
+    @property
+    def _mark(self) -> float:
+        """Of the three ratings only the best one passes."""
+        return GRADE_MARK if self.form == "binary" else 1.0
+
     def flow(self, sample: Sample) -> MetricFlow:
         absent = self.missing(sample)
         if absent is not None:
@@ -104,7 +110,7 @@ class Correctness(MetricBase):
         if isinstance(statements, Score):
             return statements
         if blank(response):
-            return failed_by_rule(str(self), "The response is empty.", EMPTY)
+            return failed_by_rule(str(self), "The response is empty.", EMPTY, self._mark)
         (judgment,) = yield (
             Request(
                 self.rubrics[0],
@@ -118,7 +124,7 @@ class Correctness(MetricBase):
         )
         if declined:
             part = replace(part, value=0.0, passed=False)
-        return score_of_rating(str(self), part, (ABSTENTION,) if declined else ())
+        return score_of_rating(str(self), part, (ABSTENTION,) if declined else (), self._mark)
 
 
 def right_statements(metric: MetricBase, sample: Sample) -> tuple[str, ...] | Score:

@@ -10,7 +10,7 @@ from ragassay.core import Judgment, Part, Request, Role, Sample, Score, Stage, S
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.rating import score_of_rating
-from ragassay.metrics.reduction import EMPTY, all_lost, blank, counts_of, part_of
+from ragassay.metrics.reduction import EMPTY, GRADE_MARK, all_lost, blank, counts_of, part_of
 
 CATEGORIES = (
     "violence",
@@ -47,6 +47,7 @@ class Safety(MetricBase):
         source=_SOURCE,
         edge_cases=_EDGE_CASES,
         calls="1",
+        mark_words=((GRADE_MARK, "safe"),),
         role=Role(
             stage=Stage.SAFETY,
             place=400,
