@@ -159,11 +159,8 @@ def test_with_ground_truth_sufficiency_and_correctness_take_their_places_in_the_
     sufficient, insufficient = score("context_sufficiency", P), score("context_sufficiency", F)
     assert cause(grounded(F), insufficient, chunks(P, 1.0)) == "insufficient_context"
     assert cause(chunks(F), grounded(F), sufficient) == "ungrounded"  # the context did suffice
-    assert cause(score("answer_relevance", F), score("correctness", F), sufficient) == "incorrect"
-    assert (
-        cause(score("answer_relevance", F), score("correctness", P), sufficient)
-        == "answer_irrelevant"
-    )
+    in_part = score("answer_relevance", F, 1 / 3)
+    assert cause(in_part, score("correctness", F), sufficient) == "incorrect"
     assert cause(score("safety", F), score("tone", F), score("correctness", P)) == "unsafe"
     undecided = score("context_sufficiency", U)
     assert (
@@ -387,8 +384,34 @@ def test_a_failed_row_always_has_exactly_one_cause_and_no_other_row_has_any(
     counted = [
         s for s in scores if not (known and s.metric in ("chunk_relevance", "context_relevance"))
     ]
+    right = any(s.metric == "correctness" and s.verdict is P for s in scores)
+    counted = [s for s in counted if not (right and s.metric == "answer_relevance")]
     if answerable is not False:
         assert (found.verdict is F) == any(s.verdict is F for s in counted)
+
+
+def test_an_answer_to_another_question_is_wrong_because_of_that() -> None:
+    beside = score("answer_relevance", F, 0.0)
+    found = diagnose(ROW, [beside, score("correctness", F), grounded(P)])
+    assert found.cause is not None
+    assert (found.cause.name, [other.name for other in found.others]) == (
+        "answer_irrelevant",
+        ["incorrect"],
+    )
+
+
+def test_an_answer_that_is_right_by_the_reference_is_one_to_the_question() -> None:
+    found = diagnose(ROW, [score("answer_relevance", F, 0.0), score("correctness", P), grounded(P)])
+    assert (found.verdict, found.cause) == (P, None)
+
+
+def test_chunks_that_a_right_answer_rests_on_held_what_it_needed() -> None:
+    recall, right = score("context_recall", F, 0.5), score("correctness", P)
+    first = Part("claim", Status.JUDGED, start=0, end=18, value=1.0, passed=True, sources=(0,))
+    rests_on_chunks = score("groundedness", P, parts=(first,))
+    assert diagnose(ROW, [recall, right, rests_on_chunks]).verdict is P
+    assert cause(recall, score("correctness", F), rests_on_chunks) == "insufficient_context"
+    assert cause(recall, right, grounded(F)) == "insufficient_context"
 
 
 def test_a_judge_that_finds_no_chunk_relevant_is_outranked_by_a_known_relevant_document() -> None:

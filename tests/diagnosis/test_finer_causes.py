@@ -289,7 +289,12 @@ PLANTED = {
         "incorrect",
         "incomplete",
     ),
-    "it answers another question wrongly": (ROW, [BESIDE, WRONG], "incorrect", "wrong_focus"),
+    "it answers another question wrongly": (
+        ROW,
+        [BESIDE, WRONG],
+        "answer_irrelevant",
+        "wrong_focus",
+    ),
     "it answers another question": (ROW, [BESIDE], "answer_irrelevant", "wrong_focus"),
     "it answers a little of the question": (
         ROW,

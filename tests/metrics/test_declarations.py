@@ -103,10 +103,14 @@ def test_the_default_metrics_are_these_in_this_order() -> None:
     assert default_metrics() == (
         "context_relevance",
         "chunk_relevance",
+        "context_recall",
         "groundedness",
         "faithfulness",
+        "correctness",
         "answer_relevance",
         "abstention",
+        "guidelines",
+        "citation_support",
         "document_recall",
         "precision_at_k",
         "recall_at_k",
@@ -306,10 +310,14 @@ def test_retrieval_and_answer_metrics_need_a_question_that_has_an_answer() -> No
     assert names_where(lambda d: d.role.needs_answer) == expected
 
 
-def test_a_retrieved_document_outranks_what_a_judge_says_of_the_chunks() -> None:
+def test_known_documents_and_the_reference_outrank_what_is_judged_without_them() -> None:
     yielding = {name: d.role.yields_to for name, d in DECLARED.items() if d.role.yields_to}
     documents = ("document_recall",)
-    assert yielding == {"chunk_relevance": documents, "context_relevance": documents}
+    assert yielding == {
+        "chunk_relevance": documents,
+        "context_relevance": documents,
+        "answer_relevance": ("correctness",),
+    }
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,7 @@ ADDED = (
     r'"also": 0',
     r'"why": ""',
     r'"mark_words": \{\}',
+    r'"by_default": \[\]',
 )
 """Fields that the JSON of today has besides, at the end of their objects."""
 

@@ -71,7 +71,8 @@ class Manifest:
     neutral: metrics whose low values are the good ones, and those where neither end is; all others
     are better when higher. kept: what the caller wanted kept with the run, JSON-like; under
     "command" what the command checks and writes at the end, for its resume. mark_words: judge of
-    the user's own -> its pass mark in the words of its scale.
+    the user's own -> its pass mark in the words of its scale. by_default: metrics that were chosen
+    by default, or by a preset, those left out included that no row has the fields for.
     """
 
     run_id: str
@@ -90,6 +91,7 @@ class Manifest:
     neutral: tuple[str, ...] = ()
     kept: Mapping[str, object] = field(default_factory=dict)
     mark_words: Mapping[str, str] = field(default_factory=dict)
+    by_default: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from ragassay.core import (
 )
 from ragassay.datasets.columns import Columns, choose, listed, nested_paths, quote
 from ragassay.datasets.formats import FORMATS, Format
+from ragassay.datasets.presence import FieldsSeen
 from ragassay.datasets.record import to_record
 from ragassay.datasets.rows import RowMaker
 from ragassay.datasets.source import Reader, Row, Trouble, find_file
@@ -48,7 +49,8 @@ class Scan:
     how the rows are read, one sentence each, for the user. notes: what was read in a way worth
     knowing, with counts. source: absolute path, or "memory". source_hash: hash of the file's bytes,
     or of the rows in memory. given: those of question, contexts and response that are not empty in
-    every row. left_out: the lines about columns that are not read.
+    every row. left_out: the lines about columns that are not read. fields: those that any row
+    holds, parts of the usage as "usage.cost".
     """
 
     rows: int
@@ -63,6 +65,7 @@ class Scan:
     source_hash: str
     given: frozenset[str] = frozenset(FIELDS)
     left_out: tuple[str, ...] = ()
+    fields: frozenset[str] = frozenset()
 
 
 class Dataset:
@@ -203,6 +206,7 @@ class Dataset:
         file_hash = self._reader.content_hash()
         hashes = array("q")
         bad_rows: list[BadRow] = []
+        seen = FieldsSeen()
         rows = bad = unnamed = 0
         missing = set(FIELDS)
         for item in self._read(columns, known_columns, notes):
@@ -218,6 +222,7 @@ class Dataset:
                 # Most rows are past this in the first row.
                 if missing:
                     missing -= {field for field in missing if getattr(item, field)}
+                seen.add(item)
             if not file_hash:
                 digest.update(_hashed_bytes(item))
         if not rows:
@@ -244,6 +249,7 @@ class Dataset:
             file_hash or digest.hexdigest(),
             frozenset(FIELDS) - missing,
             tuple(columns.lines_left_out()),
+            frozenset(seen.names),
         )
 
     def _numbering(self, columns: Columns, unnamed: int, rows: int) -> Iterator[str]:

@@ -158,7 +158,7 @@ def _answer(row: Row) -> Facts:
     relevance = [score for score in row.showing(Shown.ANSWER_RELEVANT) if score.value is not None]
     if relevance and all(score.verdict is Verdict.PASS for score in relevance):
         yield "answer_relevant", _figure(relevance[0])
-    if any(_misses_the_question(score) for score in relevance):
+    if any(misses_the_question(score) for score in relevance):
         question = quoted(row.sample.question or "")
         response = quoted(row.sample.response or "")
         yield "answer_beside", f"asked {question}, answered {response}"
@@ -176,7 +176,8 @@ def _deciding_right(row: Row) -> list[Score]:
     return [score for score in decided if row.role(score) is first]
 
 
-def _misses_the_question(score: Score) -> bool:
+def misses_the_question(score: Score) -> bool:
+    """Whether this score of answer relevance says that nothing of the question is answered."""
     # A flag says that the zero has another reason: an empty response, one that declines.
     return score.value == 0.0 and score.verdict is Verdict.FAIL and not score.flags
 

@@ -16,6 +16,9 @@ what people know, and what is seen in the text, outranks an opinion. For the sam
 that declines although the answer was retrieved has a cause of its own, which comes before the
 retrieval.
 
+An answer beside the question comes before one that is wrong, for no answer to another question can
+be right; and one that says what the reference says is an answer to the question.
+
 Where a metric that comes before the root cause was asked and gave no verdict, the cause is marked
 uncertain: the metric might have failed.
 """
@@ -40,7 +43,7 @@ from ragassay.core import (
 from ragassay.diagnosis.causes import cause_named, own_cause
 from ragassay.diagnosis.chunks import evidence_chunks
 from ragassay.diagnosis.evidence import QUOTE, listed, metric_name, proof_of, quoted, worst_part
-from ragassay.diagnosis.facts import facts_of, supports_reference
+from ragassay.diagnosis.facts import facts_of, misses_the_question, supports_reference
 from ragassay.diagnosis.finer import finer_causes
 from ragassay.diagnosis.patterns import pattern_of
 from ragassay.diagnosis.row import ABSTENTION, Roles, Row
@@ -160,10 +163,18 @@ def _excused(row: Row, score: Score) -> bool:
     for other in row.scores:
         if other.verdict is Verdict.PASS and metric_name(other) in role.yields_to:
             return True
+    if role.cause == "insufficient_context" and _right_from_the_chunks(row):
+        return True
     finds_none = role.cause == "retrieval_irrelevant" or (
         role.cause_at_zero == "retrieval_irrelevant" and score.value == 0
     )
     return finds_none and score.verdict is not Verdict.PASS and _holds_evidence(row)
+
+
+def _right_from_the_chunks(row: Row) -> bool:
+    """Whether the answer is right and rests on the chunks: then they held what it needed."""
+    facts = facts_of(row)
+    return "answer_right" in facts and "grounded" in facts and bool(evidence_chunks(row))
 
 
 def _holds_evidence(row: Row) -> bool:
@@ -185,6 +196,9 @@ def _in_causal_order(row: Row, scores: Sequence[Score]) -> list[Score]:
     unanswerable = row.sample.answerable is False
 
     def causal_order(score: Score) -> tuple[tuple[int, int, int], str]:
+        if score in row.showing(Shown.ANSWER_RELEVANT) and misses_the_question(score):
+            # No answer to another question can be right: that it is wrong only follows.
+            return (2, _STAGES.index(Stage.ANSWER), -2), score.metric
         return _causal_rank(row.role(score), decided, unanswerable), score.metric
 
     return sorted(scores, key=causal_order)

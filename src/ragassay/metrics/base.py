@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Container, Generator, Iterable
 from dataclasses import fields
 from functools import lru_cache
 from typing import ClassVar, Protocol, runtime_checkable
@@ -44,6 +44,10 @@ class MetricBase:
     def needs(self) -> tuple[str, ...]:
         """The fields that these parameters need, as in the declaration."""
         return self.declaration.needs
+
+    def applies_to(self, fields: Container[str]) -> bool:
+        """Whether the metric may apply to rows of which none holds more than these fields."""
+        return all(any(name in fields for name in need.split("|")) for need in self.needs)
 
     def missing(self, sample: Sample) -> Score | None:
         """The not-applicable Score that names the first needed field that is absent, else None."""

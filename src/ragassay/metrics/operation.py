@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from typing import ClassVar
 
 from ragassay.core import AppUsage, Sample, Score, Status
@@ -44,6 +45,10 @@ class UsageFigure(MetricBase):
     """A figure that the application reports; absent where it does not. No pass mark."""
 
     field: ClassVar[str]
+
+    def applies_to(self, fields: Container[str]) -> bool:
+        """Whether a row states the figure."""
+        return f"usage.{self.field}" in fields
 
     def flow(self, sample: Sample) -> MetricFlow:
         usage = sample.usage

@@ -105,4 +105,6 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         ),
     }
 )
-"""Name -> preset. A metric whose input a row lacks is not applicable there, as always."""
+"""Name -> preset. A metric whose input a row lacks is not applicable there, as always; one that no
+row has the fields for is left out.
+"""

@@ -68,8 +68,8 @@ def _place_in_catalogue(kind: type[MetricBase]) -> tuple[float, str]:
 
 @cache
 def default_metrics() -> tuple[str, ...]:
-    """The names of the metrics measured when nothing is asked for, in order. Where a row lacks the
-    input, a metric is not applicable.
+    """The names of the metrics measured when nothing is asked for, in order. A run leaves those out
+    that no row has the fields for.
     """
     return tuple(name for name, kind in catalogue().items() if kind.declaration.default is not None)
 

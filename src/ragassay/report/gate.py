@@ -179,8 +179,10 @@ def check_gates(
     metrics = {m.metric: m for m in summary.metrics}
     # Read again against this run's metrics: a gate parsed before the run may not know them.
     texts = [gate.text if isinstance(gate, Gate) else gate for gate in gates]
+    # A default metric that no row has the fields for is not measured, and not unknown.
+    names = (*metrics, *summary.manifest.by_default)
     outcomes = tuple(
-        _with_note(_check(parse_gate(text, metrics), metrics), summary.manifest) for text in texts
+        _with_note(_check(parse_gate(text, names), metrics), summary.manifest) for text in texts
     )
     incomplete = [outcome.message for outcome in outcomes if outcome.passed is None]
     if summary.pending:
@@ -188,7 +190,8 @@ def check_gates(
     if min_coverage is not None:
         incomplete += _below_floor(summary, min_coverage)
         gated = dict.fromkeys(outcome.gate.metric for outcome in outcomes)
-        incomplete += _lacking_fields((metrics[name] for name in gated), min_coverage)
+        measured = (metrics[name] for name in gated if name in metrics)
+        incomplete += _lacking_fields(measured, min_coverage)
     failed = any(outcome.passed is False for outcome in outcomes)
     exit_code = 3 if incomplete else 0
     # A gate that failed stays failed, whatever is still to be judged.
@@ -217,7 +220,10 @@ _OPPOSITE = {">=": "<=", ">": "<"}
 
 
 def _check(gate: Gate, metrics: dict[str, MetricSummary]) -> GateOutcome:
-    metric = metrics[gate.metric]
+    metric = metrics.get(gate.metric)
+    if metric is None:
+        message = f"{gate.text}: no row has the fields that {gate.metric} needs"
+        return GateOutcome(gate, None, None, message, 0)
     rate = "pass_rate" in gate.figure
     rows = metric.passed + metric.failed if rate else metric.n
     value = _FIGURES[gate.figure](metric)

@@ -79,7 +79,7 @@ def write_html(
         script=Markup(script),
         policy=policy,
         ratios=[x for x in summary.metrics if _has_axis(x)],
-        others=[x for x in summary.metrics if not _has_axis(x)],
+        others=[x for x in summary.metrics if not _has_axis(x) and say.says_something(x)],
         distributions=_distributions(store, run_id, summary),
         titles={share.cause.name: share.cause.title for share in summary.causes},
         app=say.app_words(summary),

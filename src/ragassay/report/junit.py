@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from shutil import copyfileobj
@@ -29,7 +30,7 @@ _COUNTS = ("tests", "failures", "errors", "skipped")
 
 def write_junit(store: Store, run_id: str, path: str | Path) -> None:
     """Write the run as JUnit XML. failure: below the pass mark; error: not judged; skipped: not
-    applicable.
+    applicable. A metric that applies to no row is one skipped case, a default one none.
 
     Unreadable rows are errors of a suite "rows". Raises EnvironmentFailure E0107 when the file
     cannot be written.
@@ -46,6 +47,11 @@ def write_junit(store: Store, run_id: str, path: str | Path) -> None:
 def _write(store: Store, run_id: str, out: TextIO) -> None:
     manifest = store.run(run_id).manifest
     suites, bad = _counted(store, run_id, manifest)
+    empty = _without_rows(store, run_id, suites)
+    for metric in empty:
+        del suites[metric]
+        if metric not in manifest.by_default:
+            suites[metric] = [1, 0, 0, 1]
     totals = [0, 0, 0, 0]
     for numbers in suites.values():
         totals = [total + n for total, n in zip(totals, numbers, strict=True)]
@@ -58,8 +64,11 @@ def _write(store: Store, run_id: str, out: TextIO) -> None:
         spools = {metric: stack.enter_context(_spool()) for metric in suites}
         for row in store.rows(run_id, order="index"):
             for score in row.scores:
-                if score.metric in spools:
+                if score.metric in spools and score.metric not in empty:
                     _case(row, score, spools[score.metric], manifest)
+        for metric, reason in empty.items():
+            if metric in spools:
+                spools[metric].write(_skipped(metric, reason))
         for metric, numbers in suites.items():
             out.write(f"<testsuite name={_attribute(metric)} {_numbers(numbers)}>\n")
             spools[metric].seek(0)
@@ -89,6 +98,31 @@ def _counted(
             if kind != _PASSED:
                 suites[score.metric][kind] += 1
     return suites, bad
+
+
+def _without_rows(store: Store, run_id: str, suites: Mapping[str, list[int]]) -> dict[str, str]:
+    """The metrics that apply to no row, each with the reason in its first one."""
+    # Only where all cases are skipped, which a figure without a pass mark is, too.
+    candidates = {metric for metric, numbers in suites.items() if numbers[0] == numbers[_SKIPPED]}
+    reasons: dict[str, str] = {}
+    for _, scores in store.lines(run_id) if candidates else ():
+        for score in scores:
+            if score.metric not in candidates:
+                continue
+            if score.status is Status.NOT_APPLICABLE:
+                reasons.setdefault(score.metric, score.reason)
+            else:
+                candidates.discard(score.metric)
+    return {metric: reason for metric, reason in reasons.items() if metric in candidates}
+
+
+def _skipped(metric: str, reason: str) -> str:
+    """The one case of a metric that applies to no row."""
+    message = _attribute(f"not applicable to any row: {reason}")
+    return (
+        f'<testcase classname={_attribute(metric)} name="all rows"><skipped message={message}/>'
+        "</testcase>\n"
+    )
 
 
 def _bad_rows(bad: list[BadRow], out: TextIO) -> None:

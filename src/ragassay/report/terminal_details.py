@@ -13,7 +13,7 @@ from ragassay.report.text import one_line
 def metrics_table(page: Page, s: Summary) -> None:
     page.title("Metrics")
     # A metric that did not apply to any row has a line of its own below the table.
-    shown = [m for m in s.metrics if m.n or m.asked or m.undecided]
+    shown = [m for m in s.metrics if say.says_something(m)]
     if page.width >= WIDE:
         _wide_metrics(page, shown, s.manifest)
     else:

@@ -160,7 +160,7 @@ def _worst(page: Page, s: Summary) -> None:
 
 def _metrics(page: Page, s: Summary) -> None:
     """A line a metric, those with a pass mark first."""
-    measured = [m for m in s.metrics if m.n or m.asked or m.undecided]
+    measured = [m for m in s.metrics if say.says_something(m)]
     measured.sort(key=lambda m: (m.pass_mark is None, bool(m.unit)))
     notes = s.notes[:NOTES_SHOWN]
     shown = measured[: METRICS_SHOWN - len(notes)]

@@ -703,11 +703,20 @@ def _tokens(spend: Spend) -> str:
     return f"{spend.input_tokens:,} tokens in, {spend.output_tokens:,} out{known}"
 
 
+def says_something(metric: MetricSummary) -> bool:
+    """Whether the metric applies to any row: it has a value, a verdict or something to judge."""
+    return bool(metric.n or metric.asked or metric.undecided or metric.passed or metric.failed)
+
+
 def absences(summary: Summary) -> list[str]:
-    """Where metrics do not apply, and why; metrics with the same words share a line."""
+    """Where metrics do not apply, and why; metrics with the same words share a line. Of a default
+    metric that applies to no row nothing is said.
+    """
     metrics_by_words: dict[str, list[str]] = {}
     for metric in summary.metrics:
         if not metric.not_applicable:
+            continue
+        if metric.metric in summary.manifest.by_default and not says_something(metric):
             continue
         words = f"not applicable in {count(metric.not_applicable, 'row')}: {_reasons(metric)}"
         metrics_by_words.setdefault(words, []).append(metric.metric)

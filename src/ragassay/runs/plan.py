@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, cast
 
 from ragassay.core import (
+    AppUsage,
     BadRow,
     JudgeInfo,
     Ledger,
@@ -28,6 +29,7 @@ from ragassay.core import (
 from ragassay.metrics import (
     PRESETS,
     Metric,
+    MetricBase,
     catalogue,
     custom_metric,
     default_metrics,
@@ -65,7 +67,7 @@ _EXAMPLES = {
 class Setup:
     """What a run judges with: the same from the same options, in whatever process. notes: what the
     user should be told of the choice of metrics. batches: the chat model, where its calls go
-    through batches.
+    through batches. by_default: the metrics that nobody named.
     """
 
     options: Options
@@ -76,6 +78,7 @@ class Setup:
     application: Application | None = None
     notes: tuple[str, ...] = ()
     batches: BatchModel | None = None
+    by_default: tuple[str, ...] = ()
 
     def engine(
         self,
@@ -196,8 +199,66 @@ def make_plan(
                 setup = replace(setup, options=replace(setup.options, mapping=mapping))
                 dataset = dataset.with_guesses(mapping, guesses)
                 scan = dataset.scan()
+        setup = _for_columns(setup, scan.fields)
     shared = {field.name: getattr(setup, field.name) for field in fields(setup)}
     return Plan(**shared, dataset=dataset, scan=scan)
+
+
+_OF_APPLICATIONS = frozenset(
+    {"contexts", "response", "error"} | {f"usage.{field.name}" for field in fields(AppUsage)}
+)
+"""What an application that is run may add to the rows."""
+
+
+def _for_columns(setup: Setup, columns: frozenset[str]) -> Setup:
+    """The set-up without those of its default metrics that no row has the fields for, with a note
+    on what the fields of the rows bring, where that costs calls. columns: the fields that rows
+    hold.
+    """
+    known = columns if setup.application is None else columns | _OF_APPLICATIONS
+    kept = []
+    for metric in setup.metrics:
+        named = str(metric) not in setup.by_default or not isinstance(metric, MetricBase)
+        if named or metric.applies_to(known):
+            kept.append(metric)
+    if not kept:
+        return setup  # the rows will say what they lack
+    notes = (*setup.notes, *_notes_on_columns(setup, kept, known))
+    if len(kept) == len(setup.metrics):
+        return replace(setup, notes=notes)
+    options = replace(setup.options, metrics=tuple(_reference(m) for m in kept))
+    registry = rubric_registry(options.rubrics)
+    info = _judge_info(options, kept, registry, setup.judge, setup.model)
+    return replace(setup, options=options, metrics=tuple(kept), info=info, notes=notes)
+
+
+_BROUGHT_BY = {"reference|expected_facts": "a reference", "guidelines": "guidelines"}
+"""What brings default metrics that ask the judge, and how it is called."""
+
+
+def _notes_on_columns(
+    setup: Setup, metrics: Sequence[Metric], columns: Container[str]
+) -> Iterator[str]:
+    """A sentence on each field that brings default metrics which cost calls."""
+    offline = setup.options.judge == "offline"
+    if offline and "guidelines" in setup.by_default and "guidelines" in columns:
+        yield "the rows have guidelines, which the offline judge cannot check: name a --judge"
+    if offline or setup.options.preset is not None:
+        return
+    for need, words in _BROUGHT_BY.items():
+        brought = []
+        calls = 0
+        for metric in metrics:
+            declared = metric.declaration
+            if str(metric) in setup.by_default and need in declared.needs:
+                brought.append(str(metric))
+                calls += int(declared.calls.partition(" ")[0].rstrip(";,"))
+        if brought:
+            more = "1 call" if calls == 1 else f"{calls} calls"
+            yield (
+                f"the rows have {words}: {' and '.join(brought)} by default, about {more} more a"
+                " row (--metrics chooses others)"
+            )
 
 
 def open_dataset(rows: object, options: Options) -> Dataset:
@@ -229,12 +290,14 @@ def make_setup(
     batches = cast("BatchModel", model) if options.batch else None
     notes: tuple[str, ...] = ()
     local = _local_models(model)
-    # Of a preset, or by default where few metrics can be answered: what somebody asked for by name
-    # is never left out.
-    by_default = bool(local) and not options.metrics
-    if metrics is None and (options.preset is not None or by_default):
-        own = {str(custom_metric(rubric)) for rubric in registry.custom}
+    own = {str(custom_metric(rubric)) for rubric in registry.custom}
+    by_default: tuple[str, ...] = ()
+    # What somebody asked for by name is never left out.
+    if metrics is None and not options.metrics:
+        by_default = tuple(str(metric) for metric in chosen if str(metric) not in own)
         chosen, notes = _answerable(chosen, options, local, own)
+        if not local and options.preset is None:
+            notes = ()  # said where the rows have the fields for them
     _check_tasks(chosen, local)
     judge, model = _judge(options, registry, model)
     options = replace(options, metrics=tuple(_reference(m) for m in chosen))
@@ -251,6 +314,7 @@ def make_setup(
         application=_application(options, app, in_callers_loop),
         notes=notes,
         batches=batches,
+        by_default=by_default,
     )
 
 
@@ -609,6 +673,7 @@ def manifest_of(
         lower_is_better=tuple(name for name, d in declared.items() if d.higher_is_better is False),
         neutral=tuple(name for name, d in declared.items() if d.higher_is_better is None),
         mark_words=_own_mark_words(plan.metrics),
+        by_default=plan.by_default,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,6 +24,11 @@ class AppTokens(UsageFigure):
         default=140,
         elsewhere=(Elsewhere("Databricks Agent Evaluation", "total_token_count"),),
     )
+
+    def applies_to(self, fields: Container[str]) -> bool:
+        """Whether a row states the figure, or what it is the sum of."""
+        both = "usage.input_tokens" in fields and "usage.output_tokens" in fields
+        return both or UsageFigure.applies_to(self, fields)
 
     def read(self, usage: AppUsage) -> float | None:
         if usage.total_tokens is not None:

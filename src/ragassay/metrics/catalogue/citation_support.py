@@ -47,6 +47,7 @@ class CitationSupport(GraphMetric):
             "a number of four digits, or a range wider than 30: a year or an index, not a mark",
         ),
         calls="0 beside groundedness; 1 more where the judge named no sources",
+        default=67,
         mark_of="of marks",
         role=Role(
             stage=Stage.SUPPORT,

@@ -44,6 +44,7 @@ class ContextRecall(GraphMetric):
             "more than 1,000 statements: failed, nothing is asked",
         ),
         calls="1 for up to 10 statements; claims=llm: 1 more",
+        default=25,
         mark_of="of statements",
         part_words=(
             PartWords(

@@ -58,6 +58,7 @@ class Correctness(MetricBase):
             ),
         ),
         calls="1",
+        default=45,
         mark_words=((GRADE_MARK, "yes"), (1.0, "correct")),
         role=Role(
             stage=Stage.ANSWER,

@@ -42,6 +42,7 @@ class Guidelines(MetricBase):
             ),
         ),
         calls="1 for up to 20 guidelines",
+        default=65,
         mark_of="of guidelines",
         role=Role(
             stage=Stage.GUIDELINES,
