@@ -45,7 +45,7 @@ def test_every_root_cause_is_planted_and_more_than_half_of_the_rows_are_fine(
         "retrieval_irrelevant": 8,
         "nothing_retrieved": 4,
         "answer_irrelevant": 4,
-        "declined": 3,
+        "over_refusal": 3,
         "no_answer": 1,
         "failed_abstention": 1,
     }

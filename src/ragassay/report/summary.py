@@ -25,7 +25,7 @@ from ragassay.core import (
     WorstRow,
     shorten,
 )
-from ragassay.diagnosis import cause_named, is_own, own_cause
+from ragassay.diagnosis import QUERY_TYPE, cause_named, is_own, own_cause
 from ragassay.report.lost import remedy
 from ragassay.report.orders import order_agreement
 from ragassay.report.proof import proof, worst_score
@@ -50,6 +50,8 @@ REASONS_SHOWN = 3
 # A "slice" with more values than this is an identifier, not a grouping; it is left out, and a note
 # says so.
 MOST_VALUES = 100
+# A type of query that fewer rows have says nothing, and nobody asked for it.
+LEAST_OF_TYPE = 5
 _SPENT = ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
 
 
@@ -477,6 +479,19 @@ class _Metric:
         return notes
 
 
+_Values = dict[str, tuple[MeanAccumulator, MeanAccumulator]]
+"""Value of a slice -> values and passes of a metric there."""
+
+
+def _frequent(by_value: _Values) -> _Values:
+    """The values that enough rows have."""
+    frequent = {}
+    for value, accumulators in by_value.items():
+        if accumulators[0].result().n >= LEAST_OF_TYPE:
+            frequent[value] = accumulators
+    return frequent
+
+
 class _ComparedSlice(NamedTuple):
     """A slice value against the other values of its slice, with a raw p. value_count: how many
     values the slice has.
@@ -533,6 +548,8 @@ class _Slices:
     def compared(self, metric: str, tally: _Metric) -> Iterator[_ComparedSlice]:
         """Each slice value against the other values of its slice."""
         for name, by_value in self._values.items():
+            if name == QUERY_TYPE:
+                by_value = _frequent(by_value)
             # One value alone has no other rows to be compared with.
             if len(by_value) < 2:
                 continue
@@ -575,7 +592,10 @@ def _most_telling(
         return x.p is None, x.metric in operation, p, gain, x.metric, x.value
 
     compared.sort(key=key)
-    final = _corrected(compared)
+    # The types of queries are a family of their own: they must not weaken what was asked for.
+    derived = [item for item in compared if item.summary.slice == QUERY_TYPE]
+    named = [item for item in compared if item.summary.slice != QUERY_TYPE]
+    final = sorted([*_corrected(named), *_corrected(derived)], key=key)
     # An operation metric that stands out goes before a quality metric that does not.
     final.sort(key=_within_chance)
     shown: list[SliceSummary] = []

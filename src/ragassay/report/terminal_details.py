@@ -137,17 +137,16 @@ def all_worst(page: Page, s: Summary) -> None:
 
 
 def slice_table(page: Page, s: Summary) -> None:
-    if not s.slices:
+    shown = say.shown_slices(s, SLICES_BY_CHANCE)
+    if not shown:
         return
-    shown = [x for x in s.slices if x.p is not None and x.p < 0.05]
-    if shown:
+    if shown[0].p is not None and shown[0].p < 0.05:
         page.title("Slices that differ from the rest (p corrected for all that were compared)")
     else:
         if any(x.p is not None for x in s.slices):
             page.title("Slices: none differs from the rest beyond chance; these come closest")
         else:
             page.title("Slices: too few rows to test any against the rest; these differ most")
-        shown = list(s.slices[:SLICES_BY_CHANCE])
     units = {m.metric: m.unit for m in s.metrics}
     # Where lower is better for one of them, the sign alone misleads.
     turned = any(say.direction(x.metric, s.manifest) for x in shown)

@@ -26,12 +26,13 @@ from ragassay.core import (
     RowResult,
     RunState,
     Score,
+    SliceSummary,
     Spend,
     Status,
     Summary,
     Verdict,
 )
-from ragassay.diagnosis import is_own
+from ragassay.diagnosis import QUERY_TYPE, is_own
 
 if TYPE_CHECKING:
     from ragassay.metrics import Declaration
@@ -560,6 +561,16 @@ def verdict_and_mark(score: Score, manifest: Manifest | None = None) -> str:
     if not mark:
         return word
     return f"{word} ({mark})" if mark[0] in "≥≤" else f"{word} (passes at {mark})"
+
+
+def shown_slices(summary: Summary, by_chance: int) -> list[SliceSummary]:
+    """The slices that differ from the rest beyond chance; where none does, the first `by_chance`
+    of those that the rows name.
+    """
+    telling = [x for x in summary.slices if x.p is not None and x.p < 0.05]
+    if telling:
+        return telling
+    return [x for x in summary.slices if x.slice != QUERY_TYPE][:by_chance]
 
 
 def signed(value: float | None, unit: str = "") -> str:

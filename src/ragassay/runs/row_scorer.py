@@ -26,6 +26,7 @@ from ragassay.core import (
     Status,
     Verdict,
 )
+from ragassay.diagnosis import with_query_type
 from ragassay.dispatch import Dispatcher
 from ragassay.judges import Judge
 from ragassay.metrics import Metric, MetricFlow, is_users_own
@@ -130,8 +131,10 @@ class RowScorer:
             # A row that lacks a judgment for want of money is done again by a resume.
             done = not outcome.is_capped
             reading = outcome.reading
+            # Only in the result: what metrics and the application see is the row as it was given.
+            kept = with_query_type(sample)
             results.append(
-                RowResult(index, sample, outcome.scores, diagnosis, done=done, reading=reading)
+                RowResult(index, kept, outcome.scores, diagnosis, done=done, reading=reading)
             )
         return results
 
