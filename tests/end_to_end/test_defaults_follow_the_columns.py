@@ -130,7 +130,11 @@ def test_what_a_reference_brings_costs_calls_of_a_language_model_which_is_said(
     row = PLAIN | {"reference": "In 1937."}
     told: list[str] = []
     with LLMServer() as server:
-        options = {"judge": "openai:mock", "base_url": server.url, "store": tmp_path / "f.db"}
+        options: dict[str, Any] = {
+            "judge": "openai:mock",
+            "base_url": server.url,
+            "store": tmp_path / "f.db",
+        }
         with_reference = ragassay.forecast([row], tell=told.append, **options)
         without = ragassay.forecast([PLAIN], tell=None, **options)
         named = ragassay.forecast([row], metrics="groundedness", tell=told.append, **options)

@@ -29,7 +29,8 @@ def test_a_type_of_query_that_fails_is_found_without_being_named(tmp_path: Path)
     assert run["row-1"].sample.slices == {"query type": "simple"}
     worst = run.summary.slices[0]
     assert (worst.slice, worst.value, worst.n) == ("query type", "keywords", 12)
-    assert worst.p is not None and worst.p < 0.05
+    assert worst.p is not None
+    assert worst.p < 0.05
     text = summary_text(run.summary, 160)
     assert "Slices that differ from the rest" in text
     assert "query type = keywords" in text

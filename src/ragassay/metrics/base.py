@@ -47,7 +47,11 @@ class MetricBase:
 
     def applies_to(self, fields: Container[str]) -> bool:
         """Whether the metric may apply to rows of which none holds more than these fields."""
-        return all(any(name in fields for name in need.split("|")) for need in self.needs)
+        lacking = []
+        for need in self.needs:
+            if not any(name in fields for name in need.split("|")):
+                lacking.append(need)
+        return not lacking
 
     def missing(self, sample: Sample) -> Score | None:
         """The not-applicable Score that names the first needed field that is absent, else None."""

@@ -218,8 +218,12 @@ def _for_columns(setup: Setup, columns: frozenset[str]) -> Setup:
     known = columns if setup.application is None else columns | _OF_APPLICATIONS
     kept = []
     for metric in setup.metrics:
-        named = str(metric) not in setup.by_default or not isinstance(metric, MetricBase)
-        if named or metric.applies_to(known):
+        # Metrics of the user's own need not know it, and are never among the default ones.
+        if (
+            str(metric) not in setup.by_default
+            or not isinstance(metric, MetricBase)
+            or metric.applies_to(known)
+        ):
             kept.append(metric)
     if not kept:
         return setup  # the rows will say what they lack
