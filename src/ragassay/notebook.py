@@ -56,6 +56,7 @@ ROW = (
     "guidelines",
     "answerable",
     "usage",
+    "feedback",
     "error",
 )
 """The arguments that make up the row; as in a file of rows."""

@@ -118,6 +118,7 @@ def test_the_default_metrics_are_these_in_this_order() -> None:
         "mrr",
         "map",
         "ndcg_at_k",
+        "user_satisfaction",
         "app_tokens",
         "app_input_tokens",
         "app_output_tokens",

@@ -104,6 +104,8 @@ ADDED = (
     r'"why": ""',
     r'"mark_words": \{\}',
     r'"by_default": \[\]',
+    r'"users": \[\]',
+    r'"feedback": null',
 )
 """Fields that the JSON of today has besides, at the end of their objects."""
 

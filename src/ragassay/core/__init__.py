@@ -58,6 +58,7 @@ from ragassay.core.request import Request
 from ragassay.core.run import (
     MEASURING,
     Batch,
+    BesideUsers,
     Cause,
     CauseShare,
     Diagnosis,
@@ -104,6 +105,7 @@ __all__ = [
     "Ask",
     "BadRow",
     "Batch",
+    "BesideUsers",
     "BudgetExhausted",
     "Call",
     "CallError",

@@ -325,6 +325,26 @@ class MetricTrust:
 
 
 @dataclass(frozen=True, slots=True)
+class BesideUsers:
+    """A judge beside the users who rated the answers.
+
+    metric: "" for the verdict on the row as a whole. rows: rated rows with a verdict, without those
+    whose rating is just in the middle. unhappy: rows whose users were; unhappy_passed: those of
+    them that pass all the same, with the first as examples. kappa: Cohen's, of happy and pass, with
+    its interval; why: what is to be known of it, or why it is absent.
+    """
+
+    metric: str
+    rows: int
+    unhappy: int
+    unhappy_passed: int
+    examples: tuple[str, ...] = ()
+    kappa: float | None = None
+    kappa_interval: Interval | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class OrderAgreement:
     """How far a judge that was asked in two opposite orders agrees with itself.
 
@@ -344,7 +364,8 @@ class OrderAgreement:
 @dataclass(frozen=True, slots=True)
 class Summary(Displayed):
     """Everything that is printed first. rows = scored + bad + pending. reading: `RowResult.reading`
-    summed over the rows. orders: None where nothing was asked in two orders.
+    summed over the rows. orders: None where nothing was asked in two orders. users: how far the
+    judges agree with the users who rated the answers; () where none did.
     """
 
     manifest: Manifest
@@ -371,6 +392,7 @@ class Summary(Displayed):
     trust: tuple[MetricTrust, ...] = ()
     reading: Mapping[str, int] = field(default_factory=dict)
     orders: OrderAgreement | None = None
+    users: tuple[BesideUsers, ...] = ()
 
     @property
     def lost_metrics(self) -> tuple[MetricSummary, ...]:

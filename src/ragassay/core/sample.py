@@ -49,8 +49,9 @@ class Sample:
     answer. expected_facts: statements a right answer must hold. relevant_ids: document id -> grade
     (1 where ungraded; 0 = judged not relevant); None = unknown. slices: name -> value (query type,
     source). cluster: the query or document the row belongs to. labels: human labels, name -> value.
-    answerable: whether the corpus can answer the question. error: what the application said when it
-    failed on this row, None where it did not. line: where the row stood in its source: its
+    answerable: whether the corpus can answer the question. feedback: how satisfied each user was
+    who rated the answer, from 0 to 1; None where nobody did. error: what the application said when
+    it failed on this row, None where it did not. line: where the row stood in its source: its
     line, or its place in an array or table, from 1 (0 = unknown).
     """
 
@@ -69,6 +70,7 @@ class Sample:
     labels: Mapping[str, float | str] = field(default_factory=dict)
     error: str | None = None
     line: int = 0
+    feedback: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

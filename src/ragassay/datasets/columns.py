@@ -2,7 +2,8 @@
 
 For each field the first of these decides: `--map field=column`; a column with the field's own name;
 the name that the recognised tool uses; the only column with a known name. Two known names left over
-are an error (E0311), except for the id and the error, where the first of the list below is taken.
+are an error (E0311), except for the id, the error and what users said, where the first of the list
+below is taken.
 Names are compared without regard to case, camelCase, blanks and hyphens. A dot walks into nested
 objects.
 """
@@ -298,8 +299,9 @@ def _pick(
         if name in (field, preferred) and len(columns) == 1:
             return columns[0]
     candidates = _outermost(list(chain.from_iterable(by_name[name] for name in names)))
-    # Several ids are usual (of the row, the trace, the span), and the first of the list is best.
-    if field in ("id", "error") and candidates:
+    # Several ids are usual (of the row, the trace, the span), and the first of the list is best; a
+    # second rating by users is no reason to stop.
+    if field in ("id", "error", "feedback", "stars") and candidates:
         return candidates[0]
     if len(candidates) > 1:
         strong = [column for column in candidates if normal(column) not in WEAK]

@@ -171,6 +171,19 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "end_time": (),
     "trace": (),
     "error": ("app_error", "exception", "error_message"),
+    # What users said, on a scale that the values say; then stars, from 1 to 5.
+    "feedback": (
+        "user_feedback",
+        "thumbs",
+        "thumb",
+        "rating",
+        "user_rating",
+        "user_score",
+        "satisfaction",
+        "user_satisfaction",
+        "feedback.user_score",
+    ),
+    "stars": ("star_rating", "user_stars", "csat"),
 }
 """Field -> the names it goes by elsewhere. Every key is also a column name of its own."""
 

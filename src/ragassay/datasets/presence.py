@@ -9,7 +9,7 @@ from ragassay.core import AppUsage, Sample
 _PLAIN = ("question", "contexts", "response", "answerable", "error")
 """Fields of which an empty one says something, too."""
 
-_FILLED = ("reference", "expected_facts", "relevant_ids", "guidelines")
+_FILLED = ("reference", "expected_facts", "relevant_ids", "guidelines", "feedback")
 _USAGE = tuple(field.name for field in fields(AppUsage))
 
 

@@ -39,6 +39,8 @@ def to_record(sample: Sample) -> dict[str, object]:
         record["usage"] = _usage(sample.usage)
     if sample.labels:
         record["labels"] = dict(sample.labels)
+    if sample.feedback is not None:
+        record["feedback"] = list(sample.feedback)
     if sample.error:
         record["error"] = sample.error
     return record

@@ -12,6 +12,7 @@ from ragassay.datasets import cells
 from ragassay.datasets.cells import Problem, Problems
 from ragassay.datasets.columns import Columns
 from ragassay.datasets.outputs import contexts_in, last_reply, messages_in, tool_results
+from ragassay.datasets.feedback import FEEDBACK_CELLS, read_feedback
 from ragassay.datasets.source import Reader, Row, Trouble, show
 from ragassay.datasets.traces import said_by_spans
 from ragassay.datasets.usage import USAGE_CELLS, read_usage
@@ -40,6 +41,7 @@ _SOURCES = {
     "labels": frozenset({"labels", "label"}),
     "contexts": frozenset({"contexts", "context_ids"}),
     "usage": USAGE_CELLS,
+    "feedback": FEEDBACK_CELLS,
 }
 """Field -> the cells that say it, where these are others than the field's own."""
 
@@ -106,6 +108,7 @@ class RowMaker:
             "cluster": _cell(cells.name),
             "usage": self._usage,
             "error": _cell(self._error),
+            "feedback": self._feedback,
         }
         # Fields that columns named by --slice or by their endings say, whatever cells there are.
         fields_of_columns = set()
@@ -282,6 +285,9 @@ class RowMaker:
 
     def _usage(self, raw: _RawRow, _: str) -> AppUsage | None:
         return read_usage(raw.cells, raw.problems, self.notes)
+
+    def _feedback(self, raw: _RawRow, _: str) -> tuple[float, ...] | None:
+        return read_feedback(raw.cells, self.notes)
 
     def _contexts(self, raw: _RawRow, field: str) -> tuple[Context, ...] | None:
         contexts = self._texts_of_contexts(raw.cells.get(field), raw.problems)

@@ -60,6 +60,7 @@ FIELDS = (
     "slices",
     "labels",
     "usage",
+    "feedback",
     "error",
 )
 """What a metric's parameters may be called, beside "row" for the whole Sample. contexts are the

@@ -81,6 +81,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 "answer_correctness_claims",
                 "document_recall",
                 "ndcg_at_k",
+                "user_satisfaction",
                 *_APP,
                 "app_input_tokens",
                 "app_output_tokens",

@@ -6,12 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import repeat
+from itertools import compress, repeat
+from operator import not_
 from typing import TYPE_CHECKING, NamedTuple
 
 from ragassay.core import (
     AppUsage,
     BadRow,
+    BesideUsers,
     Cause,
     CauseShare,
     Interval,
@@ -41,6 +43,7 @@ from ragassay.report.worst import worst_rows
 from ragassay.scoring import MeanAccumulator, clustered_rate_interval, gap_to_rest, holm
 
 if TYPE_CHECKING:
+    from ragassay.report.satisfaction import UsersAndJudges
     from ragassay.store import RowLine, ScoreLine, Store
 
 SLICES_SHOWN = 12
@@ -52,6 +55,7 @@ REASONS_SHOWN = 3
 MOST_VALUES = 100
 # A type of query that fewer rows have says nothing, and nobody asked for it.
 LEAST_OF_TYPE = 5
+_SATISFACTION = "user_satisfaction"
 _SPENT = ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
 
 
@@ -125,6 +129,7 @@ def summarise(
         trust=tuple(line for line in trust if tally.was_asked(line.metric)),
         reading=dict(sorted(rows.reading.items())),
         orders=order_agreement(store, run_id, manifest),
+        users=tally.beside_users(),
     )
 
 
@@ -136,10 +141,15 @@ class _Tally:
         self._max_tokens = manifest.options.get("max_tokens")
         self.metrics = {name: _Metric(name, unit_of(name, manifest)) for name in manifest.metrics}
         self._slices = {name: _Slices() for name in manifest.metrics}
+        self._rated = _SATISFACTION in manifest.metrics
+        self._users: UsersAndJudges | None = None
 
     def add(self, line: RowLine, scores: Iterable[ScoreLine]) -> None:
         """Count a row and its scores."""
         self.rows.add(line)
+        scores = list(scores)
+        if self._rated and line.done:
+            self._add_rated(line, scores)
         for score in scores:
             metric = self.metrics.get(score.metric)
             if metric is None:
@@ -147,6 +157,25 @@ class _Tally:
             metric.add(score, done=line.done)
             slices = self._slices[score.metric]
             slices.add(score.slices, score.value, score.verdict, score.cluster)
+
+    def _add_rated(self, line: RowLine, scores: Sequence[ScoreLine]) -> None:
+        """Set what users said of the row beside what was judged of it."""
+        values = [score.value for score in scores if score.metric == _SATISFACTION]
+        if not values or values[0] is None:
+            return
+        if self._users is None:
+            # Deferred: it needs numpy, and few runs hold what users said.
+            from ragassay.report.satisfaction import UsersAndJudges
+
+            self._users = UsersAndJudges()
+        verdicts = {"": line.verdict} | {score.metric: score.verdict for score in scores}
+        self._users.add(line.id, line.cluster, values[0], verdicts)
+
+    def beside_users(self) -> tuple[BesideUsers, ...]:
+        """How far the judges agree with the users who rated the answers."""
+        if self._users is None:
+            return ()
+        return self._users.results(self.metrics)
 
     def was_asked(self, metric: str) -> bool:
         """Whether anything was asked for the metric."""
@@ -593,9 +622,11 @@ def _most_telling(
 
     compared.sort(key=key)
     # The types of queries are a family of their own: they must not weaken what was asked for.
-    derived = [item for item in compared if item.summary.slice == QUERY_TYPE]
-    named = [item for item in compared if item.summary.slice != QUERY_TYPE]
-    final = sorted([*_corrected(named), *_corrected(derived)], key=key)
+    is_derived = [item.summary.slice == QUERY_TYPE for item in compared]
+    named = iter(_corrected(list(compress(compared, map(not_, is_derived)))))
+    derived = iter(_corrected(list(compress(compared, is_derived))))
+    # In the order of the p before its correction, which makes many of them equal.
+    final = [next(derived if of_type else named) for of_type in is_derived]
     # An operation metric that stands out goes before a quality metric that does not.
     final.sort(key=_within_chance)
     shown: list[SliceSummary] = []

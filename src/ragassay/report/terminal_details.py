@@ -213,3 +213,12 @@ def rubrics(page: Page, s: Summary) -> None:
     judge = s.manifest.judge
     for rubric, version in sorted(judge.rubrics.items()):
         page.note(f"{version}  fingerprint {judge.fingerprints.get(rubric, '')[:12]}")
+
+
+def users(page: Page, s: Summary) -> None:
+    """What the users said who rated the answers, beside the judges."""
+    lines = say.user_lines(s)
+    if lines:
+        page.title("Beside the users who rated the answers")
+    for line in lines:
+        page.line(line, indent=2)

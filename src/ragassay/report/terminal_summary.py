@@ -27,6 +27,7 @@ WORST_SHOWN = 2
 METRICS_SHOWN = 6
 NOTES_SHOWN = 2
 SLICES_SHOWN = 2
+USER_LINES_SHOWN = 2
 """Of each so many on one screen; what is left out is counted, with the option that shows it."""
 
 
@@ -77,7 +78,11 @@ def render_summary(
     else:
         _metrics(page, summary)
     if detail.verbose:
+        details.users(page, summary)
         details.costs(page, summary)
+    else:
+        for line in say.user_lines(summary)[:USER_LINES_SHOWN]:
+            page.cut(line, indent=2)
     _judge(page, summary, detail)
     _next(page, summary, store, detail)
 

@@ -563,6 +563,26 @@ def verdict_and_mark(score: Score, manifest: Manifest | None = None) -> str:
     return f"{word} ({mark})" if mark[0] in "≥≤" else f"{word} (passes at {mark})"
 
 
+def user_lines(summary: Summary) -> list[str]:
+    """How far the judges agree with the users who rated the answers, a sentence each."""
+    lines = []
+    for beside in summary.users:
+        who = beside.metric or "the rows' verdict"
+        words = f"{who}: passes {beside.unhappy_passed:,} of {count(beside.unhappy, 'row')}"
+        words += f" that users were unhappy with (of {beside.rows:,} rated)"
+        if beside.examples:
+            words += f", e.g. {', '.join(beside.examples)}"
+        if beside.kappa is not None:
+            words += f"; kappa {beside.kappa:.2f}"
+        if beside.kappa_interval is not None:
+            low, high = beside.kappa_interval.low, beside.kappa_interval.high
+            words += f" [{low:.2f}, {high:.2f}]"
+        elif beside.why:
+            words += f" ({beside.why})" if beside.kappa is not None else f"; {beside.why}"
+        lines.append(words)
+    return lines
+
+
 def shown_slices(summary: Summary, by_chance: int) -> list[SliceSummary]:
     """The slices that differ from the rest beyond chance; where none does, the first `by_chance`
     of those that the rows name.

@@ -98,6 +98,7 @@ _MAY_BE_ABSENT = (
     "relevant_ids",
     "answerable",
     "cluster",
+    "feedback",
 )
 _MAY_BE_EMPTY = ("guidelines", "slices", "labels", "error")
 
