@@ -385,7 +385,11 @@ def test_a_failed_row_always_has_exactly_one_cause_and_no_other_row_has_any(
         s for s in scores if not (known and s.metric in ("chunk_relevance", "context_relevance"))
     ]
     right = any(s.metric == "correctness" and s.verdict is P for s in scores)
-    counted = [s for s in counted if not (right and s.metric == "answer_relevance")]
+    counted = [
+        s
+        for s in counted
+        if not (right and s.metric == "answer_relevance" and s.value == 0 and not s.flags)
+    ]
     if answerable is not False:
         assert (found.verdict is F) == any(s.verdict is F for s in counted)
 
@@ -403,6 +407,10 @@ def test_an_answer_to_another_question_is_wrong_because_of_that() -> None:
 def test_an_answer_that_is_right_by_the_reference_is_one_to_the_question() -> None:
     found = diagnose(ROW, [score("answer_relevance", F, 0.0), score("correctness", P), grounded(P)])
     assert (found.verdict, found.cause) == (P, None)
+    # That a part of the question is left open is another matter.
+    assert cause(score("answer_relevance", F, 1 / 3), score("correctness", P)) == (
+        "answer_irrelevant"
+    )
 
 
 def test_chunks_that_a_right_answer_rests_on_held_what_it_needed() -> None:

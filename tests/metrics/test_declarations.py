@@ -311,14 +311,10 @@ def test_retrieval_and_answer_metrics_need_a_question_that_has_an_answer() -> No
     assert names_where(lambda d: d.role.needs_answer) == expected
 
 
-def test_known_documents_and_the_reference_outrank_what_is_judged_without_them() -> None:
+def test_a_retrieved_document_outranks_what_a_judge_says_of_the_chunks() -> None:
     yielding = {name: d.role.yields_to for name, d in DECLARED.items() if d.role.yields_to}
     documents = ("document_recall",)
-    assert yielding == {
-        "chunk_relevance": documents,
-        "context_relevance": documents,
-        "answer_relevance": ("correctness",),
-    }
+    assert yielding == {"chunk_relevance": documents, "context_relevance": documents}
 
 
 @pytest.mark.parametrize(

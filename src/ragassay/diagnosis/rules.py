@@ -163,12 +163,24 @@ def _excused(row: Row, score: Score) -> bool:
     for other in row.scores:
         if other.verdict is Verdict.PASS and metric_name(other) in role.yields_to:
             return True
+    if _is_beside(row, score) and _is_right(row):
+        return True  # what says what the reference says on the question does not miss it
     if role.cause == "insufficient_context" and _right_from_the_chunks(row):
         return True
     finds_none = role.cause == "retrieval_irrelevant" or (
         role.cause_at_zero == "retrieval_irrelevant" and score.value == 0
     )
     return finds_none and score.verdict is not Verdict.PASS and _holds_evidence(row)
+
+
+def _is_beside(row: Row, score: Score) -> bool:
+    """Whether the score says that the response answers nothing of the question."""
+    return Shown.ANSWER_RELEVANT in row.shown_by(score) and misses_the_question(score)
+
+
+def _is_right(row: Row) -> bool:
+    """Whether the metric that decides on the answer says that it is right."""
+    return any(score.verdict is Verdict.PASS for score in row.deciding(Stage.ANSWER))
 
 
 def _right_from_the_chunks(row: Row) -> bool:
@@ -196,7 +208,7 @@ def _in_causal_order(row: Row, scores: Sequence[Score]) -> list[Score]:
     unanswerable = row.sample.answerable is False
 
     def causal_order(score: Score) -> tuple[tuple[int, int, int], str]:
-        if score in row.showing(Shown.ANSWER_RELEVANT) and misses_the_question(score):
+        if _is_beside(row, score):
             # No answer to another question can be right: that it is wrong only follows.
             return (2, _STAGES.index(Stage.ANSWER), -2), score.metric
         return _causal_rank(row.role(score), decided, unanswerable), score.metric

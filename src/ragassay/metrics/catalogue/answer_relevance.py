@@ -58,7 +58,6 @@ class AnswerRelevance(MetricBase):
             place=340,
             cause="answer_irrelevant",
             needs_answer=True,
-            yields_to=("correctness",),  # it says what the reference says on the question
             shows=(
                 Showing(Shown.ANSWER_RELEVANT),
                 Showing(Shown.DECLINED),
