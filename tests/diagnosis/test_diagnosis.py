@@ -241,6 +241,32 @@ def test_each_failure_outside_the_order_is_a_cause_by_its_metric_s_name_with_its
     ]
 
 
+def test_a_cause_is_uncertain_behind_a_metric_before_it_that_gave_no_verdict() -> None:
+    lost = Score("chunk_relevance", Status.FAILED, reason="timeout", verdict=U)
+    found = diagnose(ROW, [lost, grounded(F)])
+    assert found.cause is not None
+    assert found.cause.uncertain == "chunk_relevance gave no verdict (failed: timeout)"
+    own = diagnose(ROW, [lost, score("mine", F)])
+    assert own.cause is not None
+    assert own.cause.uncertain.startswith("chunk_relevance")
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [score("answer_relevance", U), grounded(F)],  # it comes after the cause
+        [score("faithfulness", U), grounded(F)],  # it would have the same cause
+        [score("a_judge_of_mine", U), score("mine", F)],  # neither comes before the other
+    ],
+)
+def test_a_cause_is_certain_where_what_is_missing_could_not_come_before_it(
+    scores: list[Score],
+) -> None:
+    found = diagnose(ROW, scores)
+    assert found.cause is not None
+    assert found.cause.uncertain == ""
+
+
 def test_a_metric_that_is_called_like_a_cause_is_told_apart_from_it() -> None:
     found = diagnose(ROW, [score("unsafe", F), score("safety", F)])
     assert found.cause is not None

@@ -40,7 +40,7 @@ from ragassay.core import (
     Verdict,
     shorten,
 )
-from ragassay.diagnosis.causes import cause_named, own_cause
+from ragassay.diagnosis.causes import cause_named, is_own, own_cause
 from ragassay.diagnosis.chunks import evidence_chunks
 from ragassay.diagnosis.evidence import QUOTE, listed, metric_name, proof_of, quoted, worst_part
 from ragassay.diagnosis.facts import facts_of, misses_the_question, supports_reference
@@ -134,7 +134,9 @@ def _doubt(row: Row, root: Cause, decisive: Sequence[Score]) -> str:
         return ""  # known by the evidence, whatever was not judged besides
     open_ones = [score for score in decisive if score.verdict is not Verdict.PASS]
     for score in _in_causal_order(row, open_ones):
-        if _cause(row, score) == root.name:
+        name = _cause(row, score)
+        # Of judges of the user's own none comes before another.
+        if name == root.name or (name == "other" and is_own(root)):
             break
         if score.verdict is Verdict.UNDECIDED:
             return f"{score.metric} gave no verdict ({_loss(score)})"
