@@ -11,8 +11,8 @@ from ragassay.core import AppUsage, BadRow, Context, Sample, shorten
 from ragassay.datasets import cells
 from ragassay.datasets.cells import Problem, Problems
 from ragassay.datasets.columns import Columns
-from ragassay.datasets.outputs import contexts_in, last_reply, messages_in, tool_results
 from ragassay.datasets.feedback import FEEDBACK_CELLS, read_feedback
+from ragassay.datasets.outputs import contexts_in, last_reply, messages_in, tool_results
 from ragassay.datasets.source import Reader, Row, Trouble, show
 from ragassay.datasets.traces import said_by_spans
 from ragassay.datasets.usage import USAGE_CELLS, read_usage

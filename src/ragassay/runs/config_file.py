@@ -167,7 +167,7 @@ class FoundColumn:
 
 
 def config_text(rows: str, columns: Sequence[FoundColumn], judge: str) -> str:
-    """The text of a new configuration file with comments. rows: the user's file, "" for none yet."""
+    """The text of a new configuration file, with comments. rows: the file, "" for none yet."""
     known = [f"{each.column} as {each.field}" for each in columns if _is_renamed(each)]
     lines = [
         "# Options of RagAssay for this folder. Each key is an option of the command without its",
