@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _FOOTNOTE = (
-    "* in the default set. Parameters: 'groundedness(pass_mark=0.8)'. Formulas: docs/metrics.md\n"
+    "* measured by default, where the rows have what it needs. Parameters:"
+    " 'groundedness(pass_mark=0.8)'. Formulas: docs/metrics.md\n"
 )
 
 
