@@ -14,9 +14,10 @@ from rich.console import Console
 
 import ragassay
 from ragassay.report import export, summary_json, write_html, write_junit
-from ragassay.report.terminal import render_row, summary_text
+from ragassay.report.terminal import render_row
 from ragassay.store import Store
 from ragassay.testing import LLMServer, answer_by_words
+from support.whole_reports import whole_text
 
 SEAT = "Canberra has been the seat of government since 1927."
 METRICS = "chunk_relevance,groundedness,answer_relevance"
@@ -98,7 +99,7 @@ def test_a_refusal_with_the_answer_in_the_contexts_is_a_cause_of_its_own_with_it
     }
     with_answer = evaluate(tmp_path, row)
     assert causes(with_answer) == ["over_refusal"]
-    text = summary_text(with_answer.summary)
+    text = whole_text(with_answer.summary)
     assert "The response declines although the answer was retrieved (1 row)" in text
     assert "Soften the instruction to refuse" in text
     without = evaluate(tmp_path, {**row, "contexts": ["Tickets cost two dollars."]})
@@ -131,7 +132,7 @@ def test_a_cause_behind_a_judge_that_erred_is_uncertain_in_every_report(tmp_path
 
     doubt = "uncertain: chunk_relevance gave no verdict (unparsed"
     assert doubt in as_shown(run)
-    text = summary_text(run.summary)
+    text = whole_text(run.summary)
     assert "uncertain in all of them: an earlier metric gave no verdict there" in text
     assert "The response claims what the chunks do not support (uncertain)" in " ".join(
         text.split()
@@ -161,4 +162,4 @@ def test_a_cause_with_every_earlier_judge_heard_is_certain(tmp_path: Path) -> No
     }
     run = evaluate(tmp_path, row)
     assert run["row-1"].diagnosis.cause.uncertain == ""
-    assert "uncertain" not in summary_text(run.summary)
+    assert "uncertain" not in whole_text(run.summary)

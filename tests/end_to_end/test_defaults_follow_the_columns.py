@@ -10,9 +10,9 @@ import pytest
 
 import ragassay
 from ragassay.report import check_gates, write_html, write_junit
-from ragassay.report.terminal import summary_text
 from ragassay.store import Store
 from ragassay.testing import LLMServer
+from support.whole_reports import whole_text
 
 PLAIN = {
     "question": "When was the bridge opened?",
@@ -85,7 +85,7 @@ def test_guidelines_are_measured_where_a_language_model_judges_and_else_named_on
 
 def test_what_applies_to_no_row_is_shown_nowhere(tmp_path: Path) -> None:
     run = measured(tmp_path, PLAIN)
-    assert "not applicable" not in summary_text(run.summary)
+    assert "not applicable" not in whole_text(run.summary)
     with Store.open(tmp_path / "s.db") as store:
         write_html(store, run.id, tmp_path / "r.html")
         write_junit(store, run.id, tmp_path / "r.xml")
@@ -101,7 +101,7 @@ def test_a_metric_that_was_named_and_does_not_apply_is_said_once_with_the_reason
 ) -> None:
     run = measured(tmp_path, PLAIN, metrics="groundedness,mrr")
     assert run.manifest.metrics == ("groundedness", "mrr")
-    text = summary_text(run.summary)
+    text = whole_text(run.summary)
     assert text.count("mrr") == 1
     assert "mrr: not applicable in 1 row: the row has no relevant_ids" in text
     with Store.open(tmp_path / "s.db") as store:

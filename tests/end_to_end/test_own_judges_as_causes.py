@@ -9,9 +9,9 @@ import pytest
 
 import ragassay
 from ragassay.report import write_html, write_junit
-from ragassay.report.terminal import summary_text
 from ragassay.store import Store
 from ragassay.testing import LLMServer
+from support.whole_reports import whole_text
 
 POLITE = """\
 ---
@@ -92,14 +92,14 @@ def test_the_summary_names_all_of_them_with_their_reasons(run: Run) -> None:
         "polite": (0, 1),
     }
     assert by_name["polite"].examples == ("off",)
-    text = " ".join(summary_text(run.summary).split())
+    text = " ".join(whole_text(run.summary).split())
     assert "polite fails why: 0% of the words are there. fails in 1 row, behind another" in text
     assert "has_a_source fails (1 row) why: no source is marked fails in 1 row more, be" in text
     assert "Another metric failed" not in text
 
 
 def test_yes_and_no_pass_at_yes_and_not_at_a_number(run: Run, folder: Path) -> None:
-    text = " ".join(summary_text(run.summary, 200).split())
+    text = " ".join(whole_text(run.summary, 200).split())
     marks = {name: run.manifest.mark_words[name] for name in ("polite", "brief", "clear")}
     assert marks == {"polite": "yes", "brief": "yes", "clear": "fair or better"}
     assert "0.667" not in text
@@ -137,7 +137,7 @@ def test_what_the_metrics_of_the_catalogue_pass_at(tmp_path: Path, metric: str, 
             base_url=server.url,
             store=tmp_path / "s.db",
         )
-    text = summary_text(run.summary)
+    text = whole_text(run.summary)
     assert words in " ".join(text.split())
 
 
@@ -164,4 +164,4 @@ def test_a_row_that_passes_is_not_among_the_worst(tmp_path: Path) -> None:
     }
     assert result.diagnosis.verdict == "pass"
     assert run.summary.worst == ()
-    assert "Worst rows" not in summary_text(run.summary)
+    assert "Worst rows" not in whole_text(run.summary)

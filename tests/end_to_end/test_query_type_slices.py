@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import ragassay
-from ragassay.report.terminal import summary_text
+from support.whole_reports import whole_text
 
 
 def rows(keyword_answer: str, **more: Any) -> list[dict[str, Any]]:
@@ -31,14 +31,14 @@ def test_a_type_of_query_that_fails_is_found_without_being_named(tmp_path: Path)
     assert (worst.slice, worst.value, worst.n) == ("query type", "keywords", 12)
     assert worst.p is not None
     assert worst.p < 0.05
-    text = summary_text(run.summary, 160)
+    text = whole_text(run.summary, 160)
     assert "Slices that differ from the rest" in text
     assert "query type = keywords" in text
 
 
 def test_types_that_do_not_differ_and_one_that_all_rows_have_are_not_shown(tmp_path: Path) -> None:
     alike = evaluate(tmp_path, rows(""))
-    assert "Slices" not in summary_text(alike.summary)
+    assert "Slices" not in whole_text(alike.summary)
     one_type = evaluate(tmp_path, rows("The museum sells boats.")[::2])
     assert one_type.summary.slices == ()
 

@@ -9,8 +9,8 @@ import pytest
 
 import ragassay
 from ragassay.report import write_html
-from ragassay.report.terminal import summary_text
 from ragassay.store import Store
+from support.whole_reports import whole_text
 
 RIGHT = "The bridge was opened in 1937."
 WRONG = "The bridge was opened in 1953."
@@ -65,7 +65,7 @@ def test_the_agreement_with_the_judges_is_shown_with_the_rows_that_contradict(
     assert grounded.kappa_interval is not None
     assert grounded.kappa_interval.low < 0.8 < grounded.kappa_interval.high
     assert by_metric[""].rows == 20
-    text = summary_text(run.summary, 200)
+    text = whole_text(run.summary, 200)
     assert "Beside the users who rated the answers" in text
     assert (
         "groundedness: passes 2 of 10 rows that users were unhappy with (of 20 rated), e.g. r18,"
@@ -102,4 +102,4 @@ def test_rows_that_nobody_rated_say_nothing_of_users(tmp_path: Path) -> None:
     run = ragassay.evaluate(plain, store=tmp_path / "s.db")
     assert "user_satisfaction" not in run.manifest.metrics
     assert run.summary.users == ()
-    assert "users" not in summary_text(run.summary)
+    assert "users" not in whole_text(run.summary)
