@@ -67,7 +67,8 @@ _EXAMPLES = {
 class Setup:
     """What a run judges with: the same from the same options, in whatever process. notes: what the
     user should be told of the choice of metrics. batches: the chat model, where its calls go
-    through batches. by_default: the metrics that nobody named.
+    through batches. by_default: the metrics that nobody named; left_out: those of them that the
+    judge cannot answer.
     """
 
     options: Options
@@ -79,6 +80,7 @@ class Setup:
     notes: tuple[str, ...] = ()
     batches: BatchModel | None = None
     by_default: tuple[str, ...] = ()
+    left_out: tuple[Metric, ...] = ()
 
     def engine(
         self,
@@ -228,6 +230,13 @@ def _for_columns(setup: Setup, columns: frozenset[str]) -> Setup:
     if not kept:
         return setup  # the rows will say what they lack
     notes = (*setup.notes, *_notes_on_columns(setup, kept, known))
+    omitted = []
+    for metric in setup.left_out:
+        if isinstance(metric, MetricBase) and metric.applies_to(known):
+            omitted.append(str(metric))
+    # What the offline judge lacks by default is said where the rows have the fields for it.
+    if omitted and (setup.options.judge != "offline" or setup.options.preset is not None):
+        notes = (_words_on_omitted(setup.options, omitted), *notes)
     if len(kept) == len(setup.metrics):
         return replace(setup, notes=notes)
     options = replace(setup.options, metrics=tuple(_reference(m) for m in kept))
@@ -296,12 +305,12 @@ def make_setup(
     local = _local_models(model)
     own = {str(custom_metric(rubric)) for rubric in registry.custom}
     by_default: tuple[str, ...] = ()
+    left_out: tuple[Metric, ...] = ()
     # What somebody asked for by name is never left out.
     if metrics is None and not options.metrics:
         by_default = tuple(str(metric) for metric in chosen if str(metric) not in own)
-        chosen, notes = _answerable(chosen, options, local, own)
-        if not local and options.preset is None:
-            notes = ()  # said where the rows have the fields for them
+        every, chosen = chosen, _answerable(chosen, options, local, own)
+        left_out = tuple(metric for metric in every if metric not in chosen)
     _check_tasks(chosen, local)
     judge, model = _judge(options, registry, model)
     options = replace(options, metrics=tuple(_reference(m) for m in chosen))
@@ -319,6 +328,7 @@ def make_setup(
         notes=notes,
         batches=batches,
         by_default=by_default,
+        left_out=left_out,
     )
 
 
@@ -440,28 +450,29 @@ def _answerable(
     options: Options,
     local: Sequence[LocalModel],
     own: Container[str],
-) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
-    """Those metrics of a preset, or of the default ones, that the judge can answer, and a note that
-    names the others. own: those of the user's own rubric files, which no local model can answer and
+) -> tuple[Metric, ...]:
+    """Those metrics of a preset, or of the default ones, that the judge can answer; all where it
+    can answer none. own: those of the user's own rubric files, which no local model can answer and
     which are not left out in silence.
     """
     from ragassay.judges import answers_offline
 
     if options.judge != "offline" and not local:
-        return chosen, ()
+        return chosen
     answerable: list[Metric] = []
     for metric in chosen:
         rubrics = judged_rubrics(metric)
         offline = options.judge != "offline" or all(map(answers_offline, rubrics))
         if offline and (not _unanswered_by(local, metric) or str(metric) in own):
             answerable.append(metric)
-    omitted = [str(metric) for metric in chosen if metric not in answerable]
-    if not omitted or not answerable:
-        return chosen, ()
+    return tuple(answerable) or chosen
+
+
+def _words_on_omitted(options: Options, omitted: Sequence[str]) -> str:
+    """A note that names the metrics that the judge cannot answer."""
     which = "the offline judge" if options.judge == "offline" else options.judge
     chosen_as = "preset" if options.preset is not None else "default metrics"
-    note = f"left out of the {chosen_as}, for {which} cannot answer them: {', '.join(omitted)}"
-    return tuple(answerable), (note,)
+    return f"left out of the {chosen_as}, for {which} cannot answer them: {', '.join(omitted)}"
 
 
 def _local_models(model: Model) -> tuple[LocalModel, ...]:
