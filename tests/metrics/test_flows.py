@@ -281,15 +281,15 @@ def test_the_llm_may_leave_out_sentences_that_state_nothing_in_one_wave() -> Non
     assert [part.reason for part in score.parts if part.value is None] == ["no claim: trivial"]
 
 
-def test_a_sentence_that_the_filter_has_no_verdict_on_stays_a_claim() -> None:
+def test_a_lost_filter_leaves_the_row_undecided() -> None:
     def answer(request: Request) -> Judgment:
         if request.rubric == "trivial":
             return gone(request, Status.REFUSED)
         return rated(request, 3)
 
     score, asked = play("groundedness(claims=filtered)", ROW, answer)
-    assert [request.rubric for request in asked] == ["trivial"] * 2 + ["groundedness"] * 2
-    assert (score.value, score.counts.judged) == (1.0, 2)
+    assert [request.rubric for request in asked] == ["trivial"] * 2
+    assert (score.status, score.value, score.verdict) == (Status.REFUSED, None, Verdict.UNDECIDED)
 
 
 def test_a_response_of_which_the_filter_leaves_nothing_makes_no_claim() -> None:

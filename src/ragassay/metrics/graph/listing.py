@@ -49,24 +49,27 @@ def list_claims(question: str, response: str | None, truth: str | None) -> Flow[
     return Lists(pieces, tuple(statements))
 
 
-def drop_trivial(
-    question: str, response: str, pieces: tuple[Piece, ...]
-) -> Flow[tuple[Piece, ...]]:
-    """The pieces, those dropped that a model finds to state nothing: one call for all of them. One
-    without a verdict stays a claim.
+def drop_trivial(question: str, response: str, pieces: tuple[Piece, ...]) -> Flow[Lists]:
+    """The pieces, those dropped that a model finds to state nothing: one call for all of them. With
+    a verdict lost, which sentences count is not known.
     """
     kept = [piece for piece in pieces if not piece.dropped]
     answers = yield tuple(
         Request("trivial", {"question": question, "response": response, "claim": piece.text})
         for piece in kept
     )
+    lost_answers = [answer for answer in answers if not answer.judged]
+    if lost_answers:
+        return Lists(
+            lost=_asked_status(lost_answers[0]),
+            reason=lost_answers[0].reason or "which sentences state nothing was not told",
+            counts=Counts.of([_asked_status(answer) for answer in answers]),
+        )
     trivial = {
-        piece
-        for piece, answer in zip(kept, answers, strict=True)
-        if answer.judged and answer.rating == "trivial"
+        piece for piece, answer in zip(kept, answers, strict=True) if answer.rating == "trivial"
     }
-    return tuple(
-        replace(piece, dropped="trivial") if piece in trivial else piece for piece in pieces
+    return Lists(
+        tuple(replace(piece, dropped="trivial") if piece in trivial else piece for piece in pieces)
     )
 
 

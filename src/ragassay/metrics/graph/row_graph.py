@@ -30,7 +30,7 @@ from ragassay.metrics.graph.admissions import (
     without_admitted,
 )
 from ragassay.metrics.graph.claims import MAX_CLAIMS, Piece, split_claims
-from ragassay.metrics.graph.listing import drop_trivial, list_claims
+from ragassay.metrics.graph.listing import Lists, drop_trivial, list_claims
 from ragassay.metrics.graph.row_cache import cached_for_row
 from ragassay.metrics.graph.statements import (
     NEEDS_TRUTH,
@@ -232,9 +232,11 @@ def _cut(metric: GraphMetric, sample: Sample, texts: _Texts) -> Flow[_Texts | Sc
     if count > MAX_CLAIMS:
         return _too_many(metric, "response", "claims", count)
     if edges.claims == "filtered" and edges.of_claims:
-        pieces = yield from drop_trivial(texts.question, texts.response, texts.pieces)
-        texts = replace(texts, pieces=pieces)
-        count = sum(not piece.dropped for piece in pieces)
+        lists = yield from drop_trivial(texts.question, texts.response, texts.pieces)
+        if lists.lost is not None:
+            return _lost(metric, lists)
+        texts = replace(texts, pieces=lists.pieces)
+        count = sum(not piece.dropped for piece in texts.pieces)
     if len(texts.statements) > MAX_CLAIMS:
         return _too_many_statements(metric, texts.statements)
     # Twice: pieces that make no claim at all, and claims that only admit not knowing, are two
@@ -255,17 +257,22 @@ def _list(metric: GraphMetric, sample: Sample, texts: _Texts) -> Flow[_Texts | S
     truth = texts.truth if edges.of_statements and not facts_of(sample) else None
     lists = yield from list_claims(texts.question, response, truth)
     if lists.lost is not None:
-        # A list as a whole is what was asked and lost; it is no claim of the response.
-        mark = _pass_mark(metric)
-        return Score(
-            metric=str(metric),
-            status=lists.lost,
-            counts=lists.counts,
-            reason=lists.reason,
-            pass_mark=mark,
-            verdict=None if mark is None else Verdict.UNDECIDED,
-        )
+        return _lost(metric, lists)
     return replace(texts, pieces=lists.pieces, statements=lists.statements or texts.statements)
+
+
+def _lost(metric: GraphMetric, lists: Lists) -> Score:
+    """No value: a list as a whole is what was asked and lost; it is no claim of the response."""
+    assert lists.lost is not None
+    mark = _pass_mark(metric)
+    return Score(
+        metric=str(metric),
+        status=lists.lost,
+        counts=lists.counts,
+        reason=lists.reason,
+        pass_mark=mark,
+        verdict=None if mark is None else Verdict.UNDECIDED,
+    )
 
 
 def _with_claims(edges: Edges, texts: _Texts) -> _Texts:
