@@ -27,11 +27,13 @@ JSONL = """\
 def test_a_csv_file_with_its_own_column_names_is_read_judged_and_explained(shell: Shell) -> None:
     shell.write("answers.csv", CSV)
 
-    # Without the names nothing can be measured, and the command says which columns it left out.
-    lost = shell("ragassay evaluate answers.csv", code=3)
-    assert lost.lines[0].startswith("0 of 4 rows pass, 0 fail, 0 undecided, 4 without a verdict")
-    assert "ignored nr, asked, said, team" in lost.messages
-    assert "error[E0603]: Nothing could be measured." in lost.messages
+    # Without the names nothing can be measured, and the command says which columns it does not read.
+    lost = shell("ragassay evaluate answers.csv", code=2)
+    assert lost.out == ""
+    assert lost.messages[0] == (
+        "error[E0318]: No row has a question or a response, and asked, said are not read."
+    )
+    assert any(line.startswith("  fix: --map question=asked --map") for line in lost.messages)
 
     # With them it reads the same file, and says what it read as what.
     done = shell(

@@ -30,7 +30,8 @@ def test_a_run_stopped_by_a_cap_says_so_and_the_printed_command_finishes_it(shel
         )
         assert "not evaluated yet" in stopped.lines[0]
         assert stopped.command("ragassay resume").startswith("ragassay resume 2")
-        assert stopped.messages[3:] == [
+        assert stopped.messages[3].startswith("about 6 calls and ")
+        assert stopped.messages[4:] == [
             "error[E0604]: A cap was reached before all rows were judged.",
             "  where: run RUN",
             "  why: the cap of 3 calls was reached",
