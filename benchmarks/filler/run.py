@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 RESULTS = ROOT / "benchmarks/results"
 SENTENCES = Path(__file__).parent / "sentences.txt"
-HALVES = {"first half, seen": 0, "second half, unseen": 1}
+HALVES = {"first half, seen": 0, "second half, figures only": 1}
 
 from ragassay.metrics import split_claims
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from ragassay.core import MetricTrust, RunState, Score, Status, Verdict
 from ragassay.diagnosis.causes import CAUSES
 from ragassay.report import Detail, render_summary, summarise
+from ragassay.report.wording import first_step
 
 METRICS = tuple(f"own_metric_{n}" for n in range(20))
 
@@ -83,6 +84,11 @@ def test_each_cause_comes_with_the_first_thing_to_do(store, large):
     lines = shown(summarise(store, large), 160).splitlines()
     at = lines.index("What broke, in the 80 failing rows")
     assert [line.split(":")[0].strip() for line in lines[at + 2 : at + 7 : 2]] == ["try"] * 3
+
+
+def test_the_first_step_of_each_cause_fits_on_a_line_of_eighty_columns():
+    for cause in CAUSES.values():
+        assert len(f"      try: {first_step(cause)}") <= 80, cause.name
 
 
 def test_a_slice_that_is_worse_beyond_chance_is_named_once(store, large):

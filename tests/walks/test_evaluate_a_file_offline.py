@@ -27,7 +27,7 @@ JSONL = """\
 def test_a_csv_file_with_its_own_column_names_is_read_judged_and_explained(shell: Shell) -> None:
     shell.write("answers.csv", CSV)
 
-    # Without the names nothing can be measured, and the command says which columns it does not read.
+    # Without the names nothing can be measured, and the command says which columns are not read.
     lost = shell("ragassay evaluate answers.csv", code=2)
     assert lost.out == ""
     assert lost.messages[0] == (

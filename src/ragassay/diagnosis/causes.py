@@ -11,114 +11,115 @@ _ROOT = (
     Cause(
         "application_error",
         "The application failed on the row",
-        "Read the error and run the question again by itself: time-outs, rate limits, a prompt that"
-        " is too long, an exception in retrieval or parsing. Until it is mended, the other metrics"
-        " say nothing about such rows.",
+        "Read the error and run the question again by itself. Look for time-outs, rate "
+        "limits, a prompt that is too long, an exception in retrieval or parsing; until it is "
+        "mended, the other metrics say nothing about such rows.",
     ),
     Cause(
         "nothing_retrieved",
         "Nothing was retrieved",
-        "Find out why the retriever returns no chunk for such questions: a filter or score"
-        " threshold that is too strict, an index that is empty or stale, an error that is"
-        " swallowed. Then let the application say that it found nothing.",
+        "Find out why the retriever returns no chunk for such questions. A filter or score "
+        "threshold may be too strict, an index empty or stale, an error swallowed. Then let "
+        "the application say that it found nothing.",
     ),
     Cause(
         "retrieval_irrelevant",
         "No retrieved chunk is relevant",
-        "Work on the retriever: hybrid (keyword + embedding) search, query rewriting, a better"
-        " embedding model, a reranker over more candidates, other chunk sizes. First check that the"
-        " corpus holds the answer at all.",
+        "Check that the corpus holds the answer; then mend the retriever. Try hybrid (keyword "
+        "+ embedding) search, query rewriting, a better embedding model, a reranker over more "
+        "candidates, other chunk sizes.",
     ),
     Cause(
         "context_diluted",
         "Relevant chunks are few, or stand behind irrelevant ones",
-        "Rerank, retrieve fewer chunks or cut below a retrieval score, and remove near-duplicates;"
-        " smaller chunks where only a sentence or two of each matters.",
+        "Rerank, or retrieve fewer chunks. Cut below a retrieval score, remove near- "
+        "duplicates, and make chunks smaller where only a sentence or two of each matters.",
     ),
     Cause(
         "document_missed",
         "The document known to be relevant was not retrieved",
-        "The document exists and was not found: retrieve more candidates and rerank, look at its"
-        " chunks and metadata, try hybrid search or query rewriting, and check that the index holds"
-        " its present version.",
+        "Retrieve more candidates and rerank. The document exists and was not found: look at "
+        "its chunks and metadata, try hybrid search or query rewriting, and check that the "
+        "index holds its present version.",
     ),
     Cause(
         "insufficient_context",
         "The chunks do not hold what a right answer needs",
-        "Retrieve more or larger chunks, follow links between documents, split questions of several"
-        " parts into several searches; if the corpus lacks the fact, add it.",
+        "Retrieve more or larger chunks. Follow links between documents, split questions of "
+        "several parts into several searches; if the corpus lacks the fact, add it.",
     ),
     Cause(
         "ungrounded",
         "The response claims what the chunks do not support",
-        "Work on the generator: tell it to use only the context and to say when something is"
-        " missing, ask for citations, lower the temperature, cut irrelevant chunks, or use a"
-        " stronger model.",
+        "Tell the generator to answer only from the context. Let it say when something is "
+        "missing, ask for citations, lower the temperature, cut irrelevant chunks, or use a "
+        "stronger model.",
     ),
     Cause(
         "over_refusal",
         "The response declines although the answer was retrieved",
-        "Soften the instruction to refuse when unsure, show an example that answers from such a"
+        "Soften the instruction to refuse when unsure. Show an example that answers from such a"
         " context, look for safety filters that trigger wrongly, and put the relevant chunk nearer"
         " to the question. The retriever did its part.",
     ),
     Cause(
         "declined",
         "The response declines to answer",
-        "Measure first whether the answer was retrieved (a reference or relevant_ids tell): if it"
+        "Measure first whether the answer was retrieved. A reference or relevant_ids tell: if it"
         " was, soften the instruction to refuse; if not, work on the retrieval, for declining was"
         " right.",
     ),
     Cause(
         "failed_abstention",
         "The response answers a question that has no answer here",
-        "Allow the generator to say that it does not know and show an example of it; refuse below a"
-        " retrieval score.",
+        "Allow the generator to say that it does not know. Show an example of it; refuse "
+        "below a retrieval score.",
     ),
     Cause(
         "no_answer",
         "The response is empty",
-        "Look for generation errors that are swallowed: timeouts, content filters, a token limit"
-        " that is too low, or an output parser that drops the text.",
+        "Look for generation errors that are swallowed. Timeouts, content filters, a token "
+        "limit that is too low, or an output parser that drops the text leave nothing.",
     ),
     Cause(
         "answer_irrelevant",
         "The response does not answer the question",
-        "Put the question after the context and repeat what is asked for; check query rewriting and"
-        " conversation history; ask for a direct answer first and for every part of the question.",
+        "Put the question after the context and repeat what is asked for. Check query "
+        "rewriting and conversation history; ask for a direct answer first and for every part "
+        "of the question.",
     ),
     Cause(
         "incomplete_answer",
         "The response leaves out what the chunks hold on the question",
-        "Ask for every part of the question, with conditions and exceptions; raise the limit on the"
-        " answer's length; put fewer and shorter chunks before the model, so that none is passed"
-        " over.",
+        "Ask for every part of the question, with conditions and exceptions. Raise the limit "
+        "on the answer's length; put fewer and shorter chunks before the model, so that none "
+        "is passed over.",
     ),
     Cause(
         "misled",
         "The response repeats from the chunks what the reference does not state",
-        "Keep such chunks from the model: rerank, retrieve fewer, filter by source or date; tell it"
-        " what to do with passages that disagree. Where the claims are right, the reference is too"
-        " short.",
+        "Keep such chunks from the model. Rerank, retrieve fewer, filter by source or date; "
+        "tell it what to do with passages that disagree. Where the claims are right, the "
+        "reference is too short.",
     ),
     Cause(
         "incorrect",
         "The response is wrong",
-        "Read the row, and measure the retrieval where that was not done: was the evidence there?"
-        " If the context contradicts the reference, mend the corpus or the reference; else use a"
-        " stronger model or let it reason before answering.",
+        "Read the row, and measure the retrieval where that was not done. Was the evidence "
+        "there? If the context contradicts the reference, mend the corpus or the reference; "
+        "else use a stronger model or let it reason before answering.",
     ),
     Cause(
         "unsafe",
         "The response is unsafe",
-        "Add a safety instruction and an output filter, and check the retrieved chunks for injected"
-        " instructions.",
+        "Add a safety instruction and an output filter. Check the retrieved chunks for "
+        "injected instructions.",
     ),
     Cause(
         "guideline_broken",
         "The response breaks a guideline",
-        "Put the guideline into the system prompt in the same words, with an example that keeps it;"
-        " check that two guidelines do not contradict each other.",
+        "Put the guideline into the system prompt in the same words. Add an example that "
+        "keeps it; check that two guidelines do not contradict each other.",
     ),
     # Of runs of a former version: today such a cause has the name of its metric.
     Cause(

@@ -176,7 +176,8 @@ def _metrics(page: Page, s: Summary) -> None:
     left = len(measured) - len(shown)
     if left:
         page.note(f"and {left} more (--metrics-table)")
-    nowhere = [m.metric for m in s.metrics if m not in measured]
+    named = [m.metric for m in s.metrics if m.metric not in s.manifest.by_default]
+    nowhere = [m.metric for m in s.metrics if m not in measured and m.metric in named]
     if nowhere:
         page.note(f"does not apply to any row: {', '.join(nowhere)} (--metrics-table)")
     for note in notes:
