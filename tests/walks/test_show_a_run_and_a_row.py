@@ -47,7 +47,6 @@ def test_runs_are_listed_shown_again_and_explained_row_by_row(shell: Shell) -> N
         "0.000",
         "fail (≥ 90 % of claims)",
         "1/1",
-        "0 of 1 judged claims are supported",
     ]
 
     # A run or a row that is not there is an error with a way out.

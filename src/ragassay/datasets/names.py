@@ -33,6 +33,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "inputs",
         "user_query",
         "user_question",
+        "user_prompt",
+        "user_message",
         # TruLens before version 1.
         "main_input",
         # OpenInference, as Phoenix exports it.

@@ -264,8 +264,13 @@ def _rating_words(score: Score, part: Part) -> str:
     return words
 
 
+_SHOWN_ABOVE = ("claim", "chunk")
+
+
 def _score_cells(score: Score, manifest: Manifest | None) -> list[str]:
-    why = score.reason or score.rationale
+    # Of claims and chunks the reasons stand above, one by one.
+    shown_above = bool(score.parts) and all(part.kind in _SHOWN_ABOVE for part in score.parts)
+    why = score.reason or ("" if shown_above else score.rationale)
     if score.status is not Status.JUDGED:
         why = say.with_reason(score.status, why)
     judged = ""
