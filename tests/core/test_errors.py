@@ -41,6 +41,15 @@ def test_an_error_prints_code_what_where_why_and_fix() -> None:
     ]
 
 
+def test_a_notebook_shows_an_error_without_the_traceback_through_the_package() -> None:
+    with pytest.raises(DataError) as caught:
+        ragassay.evaluate("nowhere.jsonl")
+    lines = caught.value._render_traceback_()
+    assert lines[0].startswith(f"{caught.value.code}: ")
+    assert lines[-1] == f"  more: ragassay explain {caught.value.code}"
+    assert len(lines) <= 5
+
+
 def test_a_code_outside_the_catalogue_cannot_be_raised() -> None:
     with pytest.raises(KeyError, match="E9999"):
         SetupError("E9999", "x")

@@ -71,6 +71,12 @@ class RagAssayError(Exception):
                 lines.append(f"  {name}: {text}")
         return "\n".join(lines)
 
+    def _render_traceback_(self) -> list[str]:
+        """The lines that IPython and Jupyter show instead of a traceback: what to do, and no line
+        of this package.
+        """
+        return [*str(self).splitlines(), f"  more: ragassay explain {self.code}"]
+
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (type(self), self.code, self.what, self.where, self.why, self.fix))
 
