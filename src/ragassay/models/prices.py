@@ -1,9 +1,10 @@
-"""The price of tokens: the user's own rate, else the table of `genai-prices`, else unknown."""
+"""The price of tokens: the user's own rate, else a table of hosted models, else unknown."""
 
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from ragassay.core import SetupError
@@ -64,7 +65,8 @@ def price(
     input_tokens include the cached ones. `rate` wins over the table. base_url: whose prices count,
     since a gateway or a private server that calls a model "gpt-4o" does not charge what OpenAI
     charges; None = the provider that the model's name belongs to. The table is that of the
-    installed `genai-prices`; nothing is fetched. Without it: None.
+    installed `genai-prices`, else the one in the package, as of a day (`packaged_on`); nothing is
+    fetched.
     """
     if rate is not None:
         return rate.cost(input_tokens, output_tokens)
@@ -84,7 +86,7 @@ def _from_table(
     try:
         from genai_prices import Usage, calc_price
     except ImportError:  # the extra `prices` is not installed
-        return None
+        return _as_packaged(model, input_tokens, output_tokens, cached, base_url)
     usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens, cache_read_tokens=cached)
     try:
         if base_url is None:
@@ -94,3 +96,26 @@ def _from_table(
     except (LookupError, ValueError):
         return None
     return float(calculation.total_price)
+
+
+def _as_packaged(
+    model: str, input_tokens: int, output_tokens: int, cached: int, base_url: str | None
+) -> float | None:
+    from ragassay.models.price_table import prices_of
+
+    rates = prices_of(model, base_url)
+    if rates is None:
+        return None
+    new = (input_tokens - cached) * rates.input + cached * rates.cached
+    return float((new + output_tokens * rates.output) / MILLION)
+
+
+def packaged_on() -> str:
+    """The day of the packaged prices where these are the ones that count, "" where `genai-prices`
+    is installed.
+    """
+    if find_spec("genai_prices") is not None:
+        return ""
+    from ragassay.models.price_table import table
+
+    return str(table()["date"])

@@ -35,6 +35,7 @@ from ragassay.dispatch import (
 from ragassay.judges import Judge
 from ragassay.metrics import Metric, MetricFlow, is_users_own
 from ragassay.models import Model
+from ragassay.models.prices import packaged_on
 from ragassay.runs.chat_models import chat_models, hosted_models
 from ragassay.runs.journal import JournalStore
 from ragassay.runs.metric_steps import next_step
@@ -202,6 +203,8 @@ def spend_before_a_run(plan: Plan, store: Store) -> str:
     cost = "price unknown (--price IN,OUT)"
     if first.cost is not None and first.bound is not None:
         cost = f"about ${first.cost * times:.4f}, at most ${first.bound * times:.4f}"
+        if plan.options.price is None and packaged_on():
+            cost += f" at prices of {packaged_on()}"
     cap = plan.options.max_cost
     capped = "no cap (--max-cost)" if cap is None else f"cap ${cap:.2f}"
     return f"about {calls:,} calls and {tokens:,} tokens, {cost}, {capped}"
