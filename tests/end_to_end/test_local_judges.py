@@ -216,10 +216,11 @@ def test_a_benchmark_gives_it_a_certificate_that_its_runs_show(shell: Shell) -> 
     done = shell("benchmark", "labels.jsonl", "-m", "groundedness", "--judge", "local:models/m")
     assert done.returncode == 0
     assert f"local:{shell.model} has a certificate of this" in done.stdout + done.stderr
-    done = shell.evaluate("--metrics", "groundedness")
+    done = shell.evaluate("--metrics", "groundedness", "--trust")
     assert "on 40 labels (labels.jsonl): kappa 1.00" in done.stdout
     # With another cut it is another judge, which nobody has measured.
     done = shell.evaluate("--metrics", "groundedness", judge="local:models/m?cut=0.2")
+    done = shell("show", "--trust")
     assert "the certificates of this metric are of another rubric, model or" in done.stdout
 
 

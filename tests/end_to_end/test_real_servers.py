@@ -97,7 +97,7 @@ def llama(model: Path) -> Iterator[str]:
 
 
 def test_the_grammar_of_llama_cpp_holds_every_reply_to_a_verdict(rows: Path, llama: str) -> None:
-    done = evaluate(rows, "llamacpp:tiny", llama, "--force")
+    done = evaluate(rows, "llamacpp:tiny", llama, "--force", "--verbose")
     assert done.returncode == 0, done.stderr
     judged = scores(rows)
     assert len(judged) == ASKED

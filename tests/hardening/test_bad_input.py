@@ -77,6 +77,7 @@ VALUES = {
 """Name -> JSON, or what tries to be."""
 
 
+@pytest.mark.filterwarnings("ignore::ragassay.core.RowsWarning")
 @pytest.mark.parametrize("field", FIELDS)
 def test_any_value_in_any_field_is_a_row_error_with_a_code_or_a_row_that_is_scored(
     field: str, tmp_path: Path
@@ -260,7 +261,8 @@ def test_equal_ids_are_refused_with_both_lines_before_anything_is_sent(
             rows, "groundedness", judge="openai:mock", base_url=server.url, store=tmp_path / "s.db"
         )
     assert caught.value.code == "E0306"
-    assert ("lines 3 and 5" if kind == "csv" else "lines 2 and 4") in str(caught.value)
+    places = {"jsonl": "lines 2 and 4", "csv": "lines 3 and 5", "memory": "positions 2 and 4"}
+    assert places[kind] in str(caught.value)
     assert server.calls == 0
 
 

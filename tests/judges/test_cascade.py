@@ -108,7 +108,7 @@ def play(judge: CascadeJudge, requests: tuple[Request, ...], probability: dict[s
                 sent = tuple(
                     CallFailed("server", "down")
                     if isinstance(call, ChatCall)
-                    else MatchReply(probability[call.passages[0]])
+                    else MatchReply(probability.get(call.passages[0], 0.5))
                     for call in step.calls
                 )
             else:

@@ -71,7 +71,7 @@ def test_none_stands_for_the_default_except_where_it_is_a_value() -> None:
         ({"limit": 0}, "limit must be a number from 1 up."),
         ({"max_cost": float("inf")}, "max_cost must be a number from 0 up."),
         ({"call_timeout": 0}, "call_timeout must be a number from 0.001 up."),
-        ({"claims": "words"}, "claims is either 'sentences' or 'llm'."),
+        ({"claims": "words"}, "claims is 'sentences', 'filtered' or 'llm'."),
         ({"controls": "on"}, "controls is 'auto', 'always' or 'off'."),
         ({"order": "random"}, "order is 'shuffled', 'given' or 'both'."),
         ({"engine": "dask"}, "engine is either 'local' or 'ray'."),

@@ -239,7 +239,9 @@ def _is_stated(name: str, verdict: Verdict, entries: list[dict[str, Any]], text:
     spelt = re.escape(str(verdict.rating)).replace("_", "[_ -]")
     # Bare or quoted, in a list of one or as the one number of an object.
     around = r"[\"']?|\[\s*[\"']?|\{[^{}\[\]]{0,80}?:\s*[\"']?"
-    stated = re.search(rf"(?i)rating[\"']?\s*:\s*(?:{around})\s*{spelt}(?:\.0+)?[\"',\s\]}}]", text)
+    # Signs behind the field's name are part of no other name.
+    field = r"(?i)rating[-_. ]{0,3}[\"']?"
+    stated = re.search(rf"{field}\s*:\s*(?:{around})\s*{spelt}(?:\.0+)?[\"',\s\]}}]", text)
     names_it = name in text.lower() or "ids_by_order" in verdict.repairs
     is_marked = bool(verdict.repairs) or not verdict.reasoning.strip()
     return stated is not None and names_it and is_marked

@@ -101,9 +101,8 @@ def _line(item: object) -> str:
 
 
 def _strange(value: object) -> object:
-    return {
-        f"a {type(value).__name__}": None
-    }  # an object where a text or number belongs: the field's own error
+    # An object where a text or number belongs: the field's own error.
+    return {f"a {type(value).__name__}": "not JSON"}
 
 
 def as_row(item: object) -> Row | Trouble:

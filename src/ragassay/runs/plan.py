@@ -445,6 +445,9 @@ def _preset(name: str) -> tuple[str, ...]:
     return PRESETS[name].metrics
 
 
+_CLAIM_RUBRICS = frozenset({"claims", "trivial"})
+
+
 def _answerable(
     chosen: tuple[Metric, ...],
     options: Options,
@@ -463,7 +466,9 @@ def _answerable(
     for metric in chosen:
         rubrics = judged_rubrics(metric)
         offline = options.judge != "offline" or all(map(answers_offline, rubrics))
-        if offline and (not _unanswered_by(local, metric) or str(metric) in own):
+        able = offline and (not _unanswered_by(local, metric) or str(metric) in own)
+        # Who asks for claims of a model is told that this judge picks none.
+        if able or (options.claims != "sentences" and _CLAIM_RUBRICS & {*rubrics}):
             answerable.append(metric)
     return tuple(answerable) or chosen
 
@@ -506,7 +511,7 @@ def _check_tasks(chosen: Sequence[Metric], local: Sequence[LocalModel]) -> None:
             f"ask it for {', '.join(able) or _EXAMPLES[model.parts.meaning.task]}"
             " (--metrics), and another judge for the rest"
         )
-        if {"claims", "trivial"} & {*judged_rubrics(metric)}:
+        if _CLAIM_RUBRICS & {*judged_rubrics(metric)}:
             fix = "use --claims sentences: it is no language model and picks no claims"
         raise SetupError(
             "E0203",
@@ -721,10 +726,11 @@ def report_notes(plan: Plan, tell: Callable[[str], None] | None) -> None:
         for line in (*scan.lines, *guesses, *scan.notes, *plan.notes, *sent):
             tell(line)
         return
-    doubtful = (*scan.left_out, *guesses, *scan.notes)
+    doubtful = (*guesses, *scan.notes)
     for line in (*scan.lines, *plan.notes, *sent):
-        if line not in doubtful:
-            _LOGGER.info("%s", line)
+        # A column that is not read may well be meant so: it costs no warning, but is seen.
+        level = logging.WARNING if line in scan.left_out else logging.INFO
+        _LOGGER.log(level, "%s", line)
     if doubtful:
         # In one warning, or a program that shows each place once would show the first alone.
         source = "the rows" if scan.source == "memory" else os.path.basename(scan.source)

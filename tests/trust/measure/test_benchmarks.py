@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from support.whole_reports import whole_text
+
 
 @pytest.mark.slow
 def test_a_benchmark_of_ones_own_labels_is_what_later_runs_on_such_rows_show(
@@ -36,5 +38,5 @@ def test_a_benchmark_of_ones_own_labels_is_what_later_runs_on_such_rows_show(
     run = ragassay.evaluate(str(labels), "groundedness", store=tmp_path / "s.db")
     (line,) = run.summary.trust
     assert (line.dataset, line.labels, line.measured) == ("ours.jsonl", 60, True)
-    assert "on 60 labels (ours.jsonl)" in " ".join(str(run).split())
+    assert "on 60 labels (ours.jsonl)" in " ".join(whole_text(run.summary).split())
     run.close()
