@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from ragassay.core import JudgeInfo, Manifest
-from support.examples import register_quick_profile
+from support.examples import register_profiles
 from support.postgres import Postgres
 
-register_quick_profile()
+register_profiles()
 
 STARTUP = Path(__file__).parent / "support" / "startup"
 REPLIES = "RAGASSAY_TEST_REPLIES"

@@ -312,7 +312,7 @@ def test_a_stopped_run_is_resumed_over_ray(
     parquet: Path, tmp_path: Path, options: dict[str, Any], scripted: ServerProcess, expected: bytes
 ) -> None:
     store, told = tmp_path / "store.db", list[str]()
-    scripted.script(latency=0.5)  # rows are left when a heartbeat has told of twenty
+    scripted.script(latency=1.5)  # rows are left when a heartbeat has told of twenty
     interrupt = once_at(20, lambda: os.kill(os.getpid(), signal.SIGINT))
     with ragassay.evaluate(
         str(parquet),

@@ -464,6 +464,7 @@ def _is_within(bound: float, call: Callable[[], object]) -> bool:
     return least <= bound * ordinary / _ORDINARY_SECONDS
 
 
+@pytest.mark.timing
 @pytest.mark.slow
 @pytest.mark.parametrize("cut", [False, True])
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)

@@ -14,9 +14,16 @@ _SHARE = 6
 _FEWEST = 2
 
 
-def register_quick_profile() -> None:
-    """Make the profile known, for `pytest --hypothesis-profile=quick`."""
-    settings.register_profile(PROFILE, max_examples=settings().max_examples // _SHARE)
+def register_profiles() -> None:
+    """Examples have no deadline, for a busy machine is no fault; and make the quick profile known,
+    for `pytest --hypothesis-profile=quick`.
+    """
+    usual = settings()
+    settings.register_profile("without deadline", parent=usual, deadline=None)
+    settings.register_profile(
+        PROFILE, parent=usual, deadline=None, max_examples=usual.max_examples // _SHARE
+    )
+    settings.load_profile("without deadline")
 
 
 def examples(number: int) -> int:

@@ -67,4 +67,5 @@ def test_a_configuration_keeps_the_mapping_for_every_command(shell: Shell) -> No
     assert "bot_reply" in told
     assert "ragassay.toml" in told
     done = shell("ragassay evaluate answers.json")
+    assert done.messages[0].startswith("options of ragassay.toml: ")
     assert done.lines[0] == "1 of 4 rows pass, 3 fail, 0 undecided"

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ragassay.cli.output import note
+
 _OF_EVALUATE = ("rows", "name", "gate", "min_coverage", "html", "junit")
 """Options that other commands have with another meaning."""
 _mapping: dict[str, str] = {}
@@ -31,6 +33,10 @@ def take_default_config(context: Any) -> None:
             defaults[name] = {sub: defaults_of(inner[sub], config) for sub in inner}
     context.default_map = defaults
     _mapping.update(config.get("mapping", {}))
+    # A file that came with a folder may name a server or an application: that is said.
+    taken = defaults.get(context.invoked_subcommand or "", {})
+    if taken:
+        note(f"options of {path}: {', '.join(sorted(taken))}")
 
 
 def take_config(context: Any, path: Path | None) -> None:
