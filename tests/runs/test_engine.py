@@ -338,31 +338,38 @@ def test_stop_makes_no_new_call_and_keeps_the_answers_in_flight(store) -> None:
 def test_a_row_that_waits_for_its_turn_when_the_run_is_stopped_is_not_begun(store) -> None:
     """Where there is an application, it is not asked: its answer would be paid for."""
     begun, stopped_at = [], []
+    stopping = asyncio.Event()
+
+    class LateModel(CountingModel):
+        """From the thirteenth call on it answers only when the run is being stopped."""
+
+        async def call(self, call):
+            if len(self.asked) >= 12:
+                await asyncio.wait_for(stopping.wait(), 10)
+            return await super().call(call)
 
     async def main():
         async def prepare(row, keep):
             begun.append(row.id)
             return row
 
-        engine = engine_for(
-            store, model=CountingModel(wait=0.05), concurrency=4, run_application=prepare
-        )
+        engine = engine_for(store, model=LateModel(), concurrency=4, run_application=prepare)
 
         def rows():
             for index, row in enumerate(samples([str(i) for i in range(100)])):
-                if (
-                    index == 20
-                ):  # taken by a worker which now waits for its turn, with calls of others in flight
+                # Taken by a worker which now waits for its turn, with calls of others in flight.
+                if index == 16:
                     assert engine.progress.traffic.in_flight
                     asyncio.get_running_loop().call_soon(engine.stop)
                     asyncio.get_running_loop().call_soon(lambda: stopped_at.append(len(begun)))
+                    asyncio.get_running_loop().call_later(0.05, stopping.set)
                 yield index, row
 
         return await engine.run(rows())
 
     assert asyncio.run(main()).state is RunState.INTERRUPTED
     assert len(begun) == stopped_at[0]
-    assert "row-20" not in begun
+    assert "row-16" not in begun
 
 
 def test_a_call_that_never_returns_does_not_keep_a_stopped_run(store, monkeypatch) -> None:
