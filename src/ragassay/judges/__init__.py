@@ -14,6 +14,7 @@ from ragassay.judges.local.judge import LocalJudge, answers_task
 from ragassay.judges.offline.judge import OfflineJudge, answers_offline
 from ragassay.judges.registry import RubricRegistry, check
 from ragassay.judges.rubric import Flag, Rubric
+from ragassay.judges.rubric_file import rubric_text
 from ragassay.judges.scale import Point, Scale
 from ragassay.judges.similarity import SimilarityJudge
 from ragassay.judges.text_rules.abstention import declines
@@ -39,5 +40,6 @@ __all__ = [
     "check",
     "composition",
     "declines",
+    "rubric_text",
     "with_absolute_folders",
 ]
