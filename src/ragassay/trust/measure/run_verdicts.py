@@ -119,7 +119,7 @@ class _Reading:
             self.every_score_has_a_verdict = False
         self.ratings[place] = _rating(score)
         self.request_keys[place] = _request_keys(score)
-        self.rationales[row.id] = _rationale(score)
+        self.rationales[row.id] = rationale_of(score)
 
     def ratings_of_all(self) -> FloatArray | None:
         """The ratings on the rubric's scale, where each score has one."""
@@ -171,7 +171,7 @@ def _request_keys(score: Score) -> tuple[str, ...]:
     return tuple(part.key for part in applicable if part.key)
 
 
-def _rationale(score: Score) -> str:
+def rationale_of(score: Score) -> str:
     """Why the row has its score: the rationale of its lowest part where it has one."""
     valued = [part for part in score.parts if part.value is not None]
     if not valued:

@@ -1,0 +1,147 @@
+"""The judge of a search: rows judged by `evaluate` under any version of a rubric.
+
+Every verdict is bought into the store. A rubric is known there by its content, so that a row is
+asked about once under each version, whoever asks, in this search or in a later one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ragassay.api import evaluate, resume
+from ragassay.core import (
+    MEASURING,
+    BudgetExhausted,
+    Interrupted,
+    RunState,
+    Sample,
+    Score,
+    Verdict,
+    digest,
+)
+from ragassay.judges import Rubric
+from ragassay.judges.rubric_file import rubric_text
+from ragassay.trust.measure.run_verdicts import rationale_of
+from ragassay.tuning.record import Attempts, SearchRecord
+from ragassay.tuning.spending import Spending
+from ragassay.tuning.values import Answers, IntArray
+
+if TYPE_CHECKING:
+    from ragassay.runs.run import Run
+
+MOST_LOST = 1 / 3
+"""Share of lost verdicts from which a judge cannot be measured."""
+
+
+@dataclass
+class StoreBench:
+    """Judges rows through the store.
+
+    samples: the labelled rows, in the order of `LabelledRows`. base: the rubric as it is now, which
+    needs no file. files: rubric files that the metric needs besides. options: of `evaluate`.
+    """
+
+    samples: Sequence[Sample]
+    metric: str
+    judge_uri: str
+    base: Rubric
+    record: SearchRecord
+    spending: Spending
+    folder: Path
+    store: str | os.PathLike[str] | None = None
+    files: Sequence[str | os.PathLike[str]] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    attempts: dict[str, Attempts] = field(default_factory=dict)
+    lost: dict[str, int] = field(default_factory=dict)
+    """Reason -> verdicts lost so far."""
+
+    @property
+    def calls(self) -> int:
+        """Calls bought so far, of the judge and of the proposer together."""
+        return self.spending.calls
+
+    def judge(self, rubric: Rubric, rows: IntArray, *, repeat: int = 0) -> Answers:
+        """Answers on these rows. Raises BudgetExhausted E0604 where a cap was reached, Interrupted
+        where the search is stopped, and as `evaluate`.
+        """
+        step = digest(rubric.digest, [int(row) for row in rows], repeat)
+        attempts = self.attempts.pop(step, Attempts())
+        self.spending.add(attempts.spent)
+        chosen = [self.samples[int(row)] for row in rows]
+        files = self._file_of(rubric)
+        if attempts.unfinished:
+            run = resume(
+                attempts.unfinished, store=self.store, rows=chosen, **self._watching, **self._caps()
+            )
+        else:
+            run = evaluate(
+                chosen,
+                [self.metric],
+                judge=self.judge_uri,
+                rubrics=[*self.files, *files],
+                sample=repeat,
+                store=self.store,
+                name=f"{MEASURING}optimise {self.metric}",
+                keep=self.record.keep(step),
+                **self.options,
+                **self._caps(),
+            )
+        with run:
+            self.spending.add(run.ledger)
+            _raise_if_stopped(run)
+            return self._answers(run, len(chosen))
+
+    @property
+    def _watching(self) -> dict[str, Any]:
+        return {name: self.options[name] for name in ("watch", "tell") if name in self.options}
+
+    def _caps(self) -> dict[str, Any]:
+        return {name: left for name, left in self.spending.left().items() if left is not None}
+
+    def _file_of(self, rubric: Rubric) -> list[Path]:
+        """The rubric as a file; none for the one that holds without it."""
+        if rubric.digest == self.base.digest:
+            return []
+        path = self.folder / f"{rubric.id}-{rubric.digest[:16]}.md"
+        if not path.exists():
+            path.write_text(rubric_text(rubric), encoding="utf-8")
+        return [path]
+
+    def _answers(self, run: Run, count: int) -> Answers:
+        score = np.full(count, np.nan)
+        passes = np.zeros(count, bool)
+        reasons: dict[int, str] = {}
+        for place, row in enumerate(run.rows()):
+            said = row.scores[0] if row.scores else None
+            if said is None or said.value is None or said.verdict is Verdict.UNDECIDED:
+                self._count_lost(said)
+                continue
+            score[place] = min(1.0, max(0.0, said.value))
+            passes[place] = said.verdict is Verdict.PASS
+            reasons[place] = rationale_of(said)
+        return Answers(score, passes, reasons)
+
+    def _count_lost(self, score: Score | None) -> None:
+        why = "no score" if score is None else score.reason or score.status.value
+        self.lost[why] = self.lost.get(why, 0) + 1
+
+
+def _raise_if_stopped(run: Run) -> None:
+    """Raise where a run did not get through its rows."""
+    if run.state is RunState.FINISHED:
+        return
+    if run.state is RunState.BUDGET:
+        raise BudgetExhausted(
+            "E0604",
+            "A cap was reached before the search was done.",
+            where=f"run {run.id}",
+            why=run.stop_reason,
+            fix="the same command with a higher --max-calls or --max-cost goes on where it was",
+        )
+    raise Interrupted("Stopped: the same command goes on where it was")
