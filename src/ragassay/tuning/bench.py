@@ -122,7 +122,7 @@ class StoreBench:
             if said is None or said.value is None or said.verdict is Verdict.UNDECIDED:
                 self._count_lost(said)
                 continue
-            score[place] = min(1.0, max(0.0, said.value))
+            score[place] = _marked(said)
             passes[place] = said.verdict is Verdict.PASS
             reasons[place] = rationale_of(said)
         return Answers(score, passes, reasons)
@@ -130,6 +130,13 @@ class StoreBench:
     def _count_lost(self, score: Score | None) -> None:
         why = "no score" if score is None else score.reason or score.status.value
         self.lost[why] = self.lost.get(why, 0) + 1
+
+
+def _marked(score: Score) -> float:
+    """The number of a score that its pass mark is on, in [0, 1]."""
+    assert score.value is not None
+    value = score.extra.get("pass_share", score.value)
+    return min(1.0, max(0.0, value))
 
 
 def _raise_if_stopped(run: Run) -> None:

@@ -1,0 +1,348 @@
+"""Optimise a judge: from labels to a rubric that is certified to be better, or to none.
+
+The way of a search: the labelled rows are read and divided by cluster (`labels`, `splits`); a plan
+says what they can certify before anything is paid (`plan`); the judge as it is gives the baseline
+and its noise (`noise`); steps without a call come first (`free_steps`); then an engine searches for
+edits of the rubric (`search`, `engines`). At most three candidates are certified, once, on rows
+that nothing has seen (`certify`). Where none is, nothing changes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ragassay.core import ProviderError, digest, shorten
+from ragassay.judges import Rubric
+from ragassay.judges.rubric_file import rubric_text
+from ragassay.tuning.aim import Aim
+from ragassay.tuning.bench import MOST_LOST, StoreBench
+from ragassay.tuning.certify import Certification, certify
+from ragassay.tuning.free_steps import CutStep, recut
+from ragassay.tuning.guard import shingles_of
+from ragassay.tuning.labels import Labels
+from ragassay.tuning.record import SearchRecord
+from ragassay.tuning.search import SearchResult, SearchTask, search
+from ragassay.tuning.spending import Spending
+from ragassay.tuning.splits import SHARES, Split, split
+from ragassay.tuning.target import Target
+from ragassay.tuning.values import Answers, Proposer
+
+NOISE_ROWS = 50
+_MOST_CERTIFIED = 3
+
+
+@dataclass(frozen=True)
+class Optimisation:
+    """What an optimisation came to.
+
+    metric, judge, proposer: what was optimised, and who was asked. aim: as it was understood.
+    certified: whether a candidate is certified; rubric, metric_after: what to use then, the new
+    rubric, or the metric at its new pass mark; None and "" else. path: the rubric's file. baseline,
+    churn: of the judge as it is, on the rows to search and choose on. step: the cut refitted.
+    finalists: names and rubrics in the order in which they were certified, None for the cut.
+    result: of the engine; None where nothing was searched. certificate: None where there was no
+    candidate. calls, cost: over all attempts.
+    """
+
+    metric: str
+    judge: str
+    proposer: str
+    engine: str
+    aim: Aim
+    split: Split
+    baseline: float
+    churn: float
+    step: CutStep
+    finalists: tuple[tuple[str, Rubric | None], ...]
+    result: SearchResult | None
+    certificate: Certification | None
+    rubric_before: Rubric
+    rubric: Rubric | None
+    metric_after: str
+    path: str
+    calls: int
+    cost: float | None
+    seconds: float
+    lost: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def certified(self) -> bool:
+        """Whether something is certified to be better."""
+        return self.certificate is not None and self.certificate.chosen is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an optimisation is asked for, checked.
+
+    options: of `evaluate`, for the judge. proposer_options: of `connect`, for the proposer.
+    """
+
+    target: Target
+    labels: Labels
+    aim: Aim
+    judge: str
+    proposer: str = ""
+    engine: str = "own"
+    max_calls: int = 2000
+    max_cost: float | None = None
+    shares: Sequence[float] = SHARES
+    split_by: str | None = None
+    seed: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+    proposer_options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """Hash of all that decides which way the search goes."""
+        return digest(
+            self.labels.source_hash or [str(one) for one in self.labels.rows.ids],
+            self.labels.cut,
+            self.target.metric,
+            self.target.rubric.digest,
+            self.aim.sentence(),
+            self.judge,
+            self.proposer,
+            self.engine,
+            list(self.shares),
+            self.split_by,
+            self.seed,
+        )
+
+
+Watch = Callable[[str, int, float | None], None]
+"""Told of progress: the phase, the calls so far, the best value of the aim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What is asked, the division of the rows, and what can be certified for which price."""
+
+    asked: Asked
+    division: Split
+
+
+def prepared(asked: Asked) -> Prepared:
+    """Divide the rows and plan; nothing is asked yet. Raises as `split`."""
+    division = split(asked.labels.rows, shares=asked.shares, column=asked.split_by, seed=asked.seed)
+    return Prepared(asked, division)
+
+
+class Optimiser:
+    """One attempt at what was prepared."""
+
+    def __init__(
+        self,
+        ready: Prepared,
+        bench: StoreBench,
+        record: SearchRecord,
+        spending: Spending,
+        watch: Watch | None = None,
+    ) -> None:
+        asked, division = ready.asked, ready.division
+        self.asked, self.division, self.bench = asked, division, bench
+        self.record, self.spending, self.watch = record, spending, watch
+        self.rows = division.rows
+        self.open_rows = np.sort(np.concatenate([division.train, division.validation]))
+
+    def run(self, proposer: Proposer | None, out: Path | None = None) -> Optimisation:
+        """Search, certify, and write the rubric that is certified to `out`."""
+        started = time.monotonic()
+        asked, target = self.asked, self.asked.target
+        baseline, aim, churn = self._baseline()
+        rows = self.open_rows
+        step = recut(
+            aim,
+            self.rows.truth[rows],
+            self.rows.cluster[rows],
+            baseline,
+            target.cut,
+            seed=asked.seed,
+        )
+        result = None if proposer is None else self._search(aim, baseline, churn, proposer)
+        candidates = self._candidates(aim, step, baseline, result)
+        certificate = self._certify(aim, step, candidates) if candidates else None
+        rubric, metric = self._chosen(step, candidates, certificate)
+        path = "" if rubric is None else str(_written(rubric, out))
+        seconds = time.monotonic() - started
+        ended = "certified" if rubric is not None or metric else "no certified gain"
+        self.record.finish(self.spending.ledger, seconds, ended)
+        return Optimisation(
+            metric=target.metric,
+            judge=asked.judge,
+            proposer=asked.proposer,
+            engine=asked.engine,
+            aim=aim,
+            split=self.division,
+            baseline=self._value(aim, baseline),
+            churn=churn,
+            step=step,
+            finalists=tuple((one.name, one.rubric) for one in candidates),
+            result=result,
+            certificate=certificate,
+            rubric_before=target.rubric,
+            rubric=rubric,
+            metric_after=metric,
+            path=path,
+            calls=self.spending.calls,
+            cost=self.spending.cost,
+            seconds=seconds,
+            lost=dict(self.bench.lost),
+            notes=(*asked.labels.notes, *self.division.notes),
+        )
+
+    def _tell(self, phase: str, best: float | None = None) -> None:
+        if self.watch is not None:
+            self.watch(phase, self.spending.calls, best)
+
+    def _value(self, aim: Aim, answers: Answers) -> float:
+        """The aim on the rows to search and choose on."""
+        judged = answers.judged
+        return aim.score(self.rows.truth[self.open_rows][judged], answers.passes[judged])
+
+    def _baseline(self) -> tuple[Answers, Aim, float]:
+        """What the judge says as it is, the aim with that in mind, and how far it repeats."""
+        base = self.asked.target.rubric
+        self._tell("baseline")
+        answers = self.bench.judge(base, self.open_rows)
+        judged = answers.judged
+        _check_judged(answers, self.bench)
+        truth = self.rows.truth[self.open_rows]
+        aim = self.asked.aim.with_baseline(truth[judged], answers.passes[judged])
+        self._tell("noise", self._value(aim, answers))
+        random = np.random.default_rng([self.asked.seed, 5])
+        count = min(NOISE_ROWS, len(self.open_rows))
+        places = np.sort(random.choice(len(self.open_rows), count, replace=False))
+        again = self.bench.judge(base, self.open_rows[places], repeat=1)
+        both = judged[places] & again.judged
+        differ = answers.passes[places][both] != again.passes[both]
+        return answers, aim, float(differ.mean()) if both.any() else 0.0
+
+    # -- the search
+
+    def _search(
+        self, aim: Aim, baseline: Answers, churn: float, proposer: Proposer
+    ) -> SearchResult:
+        asked, division = self.asked, self.division
+        hidden = np.setdiff1d(np.arange(len(self.rows)), division.train)
+        texts = [text for row in hidden.tolist() for text in self.rows.texts[row].values()]
+        # Each of at most three finalists, and the judge as it is, are asked about the sealed rows.
+        kept = (_MOST_CERTIFIED + 1) * len(division.sealed)
+        task = SearchTask(
+            rubric=asked.target.rubric,
+            rows=self.rows,
+            train=division.train,
+            validation=division.validation,
+            score=aim.score,
+            max_calls=max(0, asked.max_calls - kept),
+            aim=aim.guidance(),
+            slices=(),
+            churn=churn,
+            forbidden=shingles_of(texts),
+            seed=asked.seed,
+        )
+        return search(task, self.bench, proposer, self.watch)
+
+    # -- the certificate
+
+    def _candidates(
+        self, aim: Aim, step: CutStep, baseline: Answers, result: SearchResult | None
+    ) -> list[Candidate]:
+        """What is to be certified, the most promising on the rows to choose on first."""
+        found = []
+        for n, finalist in enumerate(() if result is None else result.finalists, 1):
+            found.append(Candidate(f"rubric {n}", finalist.rubric, finalist.score))
+        if step.moved:
+            chosen_on = np.isin(self.open_rows, self.division.validation) & baseline.judged
+            truth = self.rows.truth[self.open_rows]
+            value = aim.score(truth[chosen_on], step.passes(baseline)[chosen_on])
+            found.append(Candidate("another cut", None, value))
+        found.sort(key=lambda one: -one.value)
+        return found[:_MOST_CERTIFIED]
+
+    def _certify(self, aim: Aim, step: CutStep, candidates: Sequence[Candidate]) -> Certification:
+        """Open the sealed rows for these candidates, and test them."""
+        base = self.asked.target.rubric
+        purpose = digest(
+            base.digest, *(one.rubric.digest if one.rubric else step.new for one in candidates)
+        )
+        self._tell("certificate", candidates[0].value)
+        rows = self.division.sealed.open(self.record, purpose)
+        baseline = self.bench.judge(base, rows)
+        recut_passes = step.passes(baseline)
+        finalists = []
+        for one in candidates:
+            answers = (
+                Answers(baseline.score, recut_passes)
+                if one.rubric is None
+                else self.bench.judge(one.rubric, rows)
+            )
+            finalists.append((one.name, answers))
+        return certify(
+            aim,
+            self.rows.truth[rows],
+            self.rows.cluster[rows],
+            baseline,
+            finalists,
+            recut=recut_passes if step.moved else None,
+            seed=self.asked.seed,
+        )
+
+    def _chosen(
+        self, step: CutStep, candidates: Sequence[Candidate], certificate: Certification | None
+    ) -> tuple[Rubric | None, str]:
+        """The certified rubric, or the metric at its certified cut."""
+        if certificate is None or certificate.chosen is None:
+            return None, ""
+        rubric = candidates[certificate.chosen].rubric
+        if rubric is not None:
+            return rubric, ""
+        metric = self.asked.target.with_cut(step.new)
+        return (None, metric) if metric else (self.asked.target.rubric_with_cut(step.new), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What may be certified: a rubric, or None for the judge at another cut; value: the aim on the
+    rows to choose on.
+    """
+
+    name: str
+    rubric: Rubric | None
+    value: float
+
+
+def _check_judged(answers: Answers, bench: StoreBench) -> None:
+    """Raise ProviderError E0707 where the judge lost too many verdicts to be measured."""
+    lost = 1 - float(answers.judged.mean())
+    if lost < MOST_LOST:
+        return
+    why = max(bench.lost, key=lambda reason: bench.lost[reason], default="")
+    raise ProviderError(
+        "E0707",
+        f"The judge gave no verdict on {lost:.0%} of the rows.",
+        where=bench.judge_uri,
+        why=shorten(why, 200),
+        fix="mend what stands in its way (ragassay doctor), and give the same command again",
+    )
+
+
+def _written(rubric: Rubric, out: Path | None) -> Path:
+    """The path of the new file: `out`, or a free name in the current folder."""
+    path = out
+    if path is None:
+        name = f"{rubric.id}-{rubric.version}"
+        path = Path(f"{name}.md")
+        number = 2
+        while path.exists() and path.read_text(encoding="utf-8") != rubric_text(rubric):
+            path = Path(f"{name}-{number}.md")
+            number += 1
+    path.write_text(rubric_text(rubric), encoding="utf-8")
+    return path

@@ -1,0 +1,90 @@
+"""What is optimised: a metric, the rubric that gives its verdict, and where its pass mark lies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ragassay.core import SetupError
+from ragassay.judges import Rubric, RubricRegistry
+from ragassay.judges.scale import Scale
+from ragassay.tuning.edits import next_version
+
+if TYPE_CHECKING:
+    from ragassay.metrics import Metric
+
+_FIELDS = {"context": "contexts", "claim": "response", "guideline": "guidelines"}
+"""Inputs of a rubric that are made of a field of the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A metric and the rubric behind it.
+
+    metric: as `evaluate` takes it. needs: the fields of a row without which it judges nothing. cut:
+    the share from which a row passes. searchable: whether texts change what the judge says. files:
+    of the user's rubrics.
+    """
+
+    metric: str
+    rubric: Rubric
+    needs: tuple[str, ...]
+    cut: float
+    searchable: bool
+    files: tuple[str | os.PathLike[str], ...] = ()
+    parsed: Metric | None = None
+
+    def with_cut(self, cut: float) -> str:
+        """The metric at another pass mark, "" where the mark is the rubric's."""
+        metric: Any = self.parsed
+        if metric is None or not hasattr(metric, "pass_mark") or not is_dataclass(metric):
+            return ""
+        return str(replace(metric, pass_mark=round(cut, 4)))  # type: ignore[type-var]
+
+    def rubric_with_cut(self, cut: float) -> Rubric | None:
+        """The rubric at another pass mark; None where its scale has no rating to put it at."""
+        scale = self.rubric.scale
+        if scale is None or scale.pass_mark is None:
+            return None
+        marks = [point.rating for point in scale.points if point.value >= cut]
+        if not marks:
+            return None
+        changed = Scale(scale.points, marks[0], scale.passing)
+        return replace(self.rubric, scale=changed, version=next_version(self.rubric.version))
+
+
+def target_of(name: str, judge: str, files: Sequence[str | os.PathLike[str]] = ()) -> Target:
+    """The metric of this name, from the catalogue or from one of the rubric files.
+
+    Raises SetupError E0201 where there is none, E0705 for a metric without a rubric that rates.
+    """
+    from ragassay.metrics import catalogue, parse
+
+    registry = RubricRegistry.default().with_files(files, reserved=catalogue())
+    paths = tuple(files)
+    if any(rubric.id == name for rubric in registry.custom):
+        rubric = registry.get(name)
+        mark = rubric.scale.pass_mark if rubric.scale is not None else None
+        cut = 0.5 if mark is None or rubric.scale is None else rubric.scale.value(mark)
+        return Target(name, rubric, _needs(rubric), cut, judge != "offline", paths)
+    metric = parse(name)
+    rated = [registry.get(each) for each in metric.declaration.rubrics if each in registry]
+    rated = [rubric for rubric in rated if rubric.scale is not None]
+    if not rated:
+        raise SetupError(
+            "E0705",
+            f"{name} has no rubric that a judge rates by.",
+            why="only such rubrics can be optimised",
+            fix="name a metric whose judge gives ratings: ragassay metrics",
+        )
+    own = getattr(metric, "pass_mark", None)
+    cut = float(own) if isinstance(own, int | float) else 0.5
+    return Target(str(metric), rated[0], _needs(rated[0]), cut, judge != "offline", paths, metric)
+
+
+def _needs(rubric: Rubric) -> tuple[str, ...]:
+    """The fields of a row that the rubric reads; a question may be missing."""
+    fields = (_FIELDS.get(name, name) for name in rubric.inputs)
+    return tuple(dict.fromkeys(name for name in fields if name != "question"))
