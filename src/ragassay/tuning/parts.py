@@ -63,7 +63,8 @@ def texts(rubric: Rubric, kind: Kind) -> list[str]:
     if kind is Kind.LINE:
         return [one_line(block) for block in blocks(rubric) if not is_fixed(block)]
     if kind is Kind.CRITERION:
-        return [one_line(_filled(rubric, item)) for item in items(rubric)]
+        words = rubric.scale.placeholders if rubric.scale is not None else {}
+        return [one_line(fill(item, words)) for item in items(rubric)]
     if kind is Kind.EXAMPLE:
         return [example_text(example) for example in rubric.examples]
     return [point.meaning for point in points(rubric)]
@@ -77,11 +78,6 @@ def points(rubric: Rubric) -> tuple[Point, ...]:
 def example_text(example: Mapping[str, object]) -> str:
     """An example on one line, the same for equal examples."""
     return json.dumps(dict(example), ensure_ascii=False, sort_keys=True)
-
-
-def _filled(rubric: Rubric, text: str) -> str:
-    words = rubric.scale.placeholders if rubric.scale is not None else {}
-    return fill(text, words)
 
 
 # -- a rubric with other parts
