@@ -37,6 +37,7 @@ _GROUPS = {
             " for too little coverage, 4 for a cap that was reached."
         ),
     ),
+    "E07": ("Optimising a judge", "Exit code 2, before anything is asked (E0704: before the end)."),
 }
 
 

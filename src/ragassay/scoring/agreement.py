@@ -143,8 +143,7 @@ def binary(name: str, truth: BoolArray, passes: BoolArray) -> float | None:
         raise ValueError(
             f"{name!r} is not a figure of pass or fail: {', '.join(coefficients.BINARY)}"
         )
-    cell = np.where(truth, np.where(passes, 0, 2), np.where(passes, 1, 3))
-    return _number(coefficients.binary(name, np.bincount(cell, minlength=4).astype(np.float64)))
+    return _number(coefficients.binary(name, coefficients.table(truth, passes)))
 
 
 def mcc(truth: BoolArray, passes: BoolArray) -> float | None:
@@ -454,8 +453,7 @@ def _clusters(r: Ratings) -> IntArray:
 def _part(r: Ratings) -> _Part:
     cluster = _clusters(r)
     count = int(cluster.max(initial=-1)) + 1
-    cells = np.bincount(cluster * 4 + r.cells(), minlength=count * 4)
-    tables = cells.reshape(count, 4).astype(np.float64)
+    tables = coefficients.cluster_tables(r.truth, r.passes, cluster)
     sizes = {base: tables[:, list(columns)].sum(1) for base, columns in _COLUMNS.items()}
     base = {name: (int(size.sum()), bootstrap.effective(size)) for name, size in sizes.items()}
     effect = 1.0

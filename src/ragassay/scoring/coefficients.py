@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ragassay.scoring.arrays import BoolArray, FloatArray
+from ragassay.scoring.arrays import BoolArray, FloatArray, IntArray
 
 
 def ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
@@ -87,6 +87,25 @@ def binary(name: str, table: FloatArray) -> FloatArray:
     """The figure of this name over binary tables (..., 4)."""
     tp, fp, fn, tn = (table[..., i] for i in range(4))
     return BINARY[name](tp, fp, fn, tn)
+
+
+def cells(truth: BoolArray, passes: BoolArray) -> IntArray:
+    """Each row's place in a binary table: 0 true positive, 1 false positive, 2 false negative, 3
+    true negative.
+    """
+    return np.where(truth, np.where(passes, 0, 2), np.where(passes, 1, 3))
+
+
+def cluster_tables(truth: BoolArray, passes: BoolArray, cluster: IntArray) -> FloatArray:
+    """(clusters, 4) the binary table of each cluster; cluster: codes from 0."""
+    clusters = int(cluster.max(initial=-1)) + 1
+    counts = np.bincount(cluster * 4 + cells(truth, passes), minlength=clusters * 4)
+    return counts.reshape(clusters, 4).astype(np.float64)
+
+
+def table(truth: BoolArray, passes: BoolArray) -> FloatArray:
+    """(4,) the binary table of these rows."""
+    return np.bincount(cells(truth, passes), minlength=4).astype(np.float64)
 
 
 def tables_by_cut(score: FloatArray, truth: BoolArray) -> tuple[FloatArray, FloatArray]:

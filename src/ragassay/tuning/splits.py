@@ -1,0 +1,361 @@
+"""The split of labelled rows into train, validation and sealed rows, by whole clusters.
+
+A judge that is changed until it agrees on some rows says nothing on them any more. So rows are
+searched on (train), candidates are chosen on others (validation), and a certificate comes from rows
+that nothing has seen: the sealed part, which is opened once. Rows of one cluster (a document, a
+question) are alike and stay together; equal rows in two clusters join these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from ragassay.core import DataError, SetupError, shorten
+from ragassay.scoring.arrays import numbered
+from ragassay.tuning.values import FloatArray, IntArray, LabelledRows, Part
+
+SHARES = (0.4, 0.3, 0.3)
+FEWEST_ROWS, FEWEST_CLUSTERS = 30, 10
+PARTS = (Part.TRAIN, Part.VALIDATION, Part.SEALED)
+_PART_NAMES: Mapping[str, Part] = {
+    "train": Part.TRAIN,
+    "training": Part.TRAIN,
+    "validation": Part.VALIDATION,
+    "valid": Part.VALIDATION,
+    "val": Part.VALIDATION,
+    "dev": Part.VALIDATION,
+    "sealed": Part.SEALED,
+    "test": Part.SEALED,
+    "holdout": Part.SEALED,
+}
+COMMON = 0.05
+"""Values of columns with at least this share of the rows are balanced over the parts."""
+MOST_VALUES = 20
+"""Values of one column that are balanced at most; a column with more names rows, not slices."""
+
+
+class OpeningLog(Protocol):
+    """Where openings of sealed parts are written down, for good."""
+
+    def opened(self, digest: str, purpose: str) -> str | None:
+        """When the sealed part of this digest was opened for another purpose, None where it never
+        was. A run that was killed after the opening has the same purpose again.
+        """
+
+    def log_opening(self, digest: str, rows: int, purpose: str) -> None:
+        """Write down that it is opened now. Must be durable before it returns."""
+
+
+class SealedPart:
+    """The sealed rows. They are handed out once, after the opening was logged.
+
+    digest: of the ids and labels, in the order of the ids: the same rows have the same digest
+    whatever file they come from.
+    """
+
+    def __init__(self, rows: IntArray, digest: str) -> None:
+        self._rows = rows
+        self.digest = digest
+        self._is_open = False
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def open(self, log: OpeningLog, purpose: str) -> IntArray:
+        """The indices of the rows. purpose: which candidates they are opened for. Raises SetupError
+        E0704 where they were handed out before.
+        """
+        before = log.opened(self.digest, purpose)
+        if before is not None or self._is_open:
+            raise SetupError(
+                "E0704",
+                "These sealed rows were opened before.",
+                where=f"{len(self)} rows, digest {self.digest[:12]}",
+                why=f"opened {before}" if before else "opened in this process",
+                fix="label new rows for the sealed part: 'sealed' in the column of --split-by",
+            )
+        log.log_opening(self.digest, len(self), purpose)
+        self._is_open = True
+        return self._rows
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Which rows may be searched on and chosen on, and the sealed rest.
+
+    rows: the labelled rows, with clusters joined where rows are equal. joined: clusters that were
+    joined to another. notes: what a reader should know, in words.
+    """
+
+    rows: LabelledRows
+    train: IntArray
+    validation: IntArray
+    sealed: SealedPart
+    joined: int = 0
+    notes: tuple[str, ...] = ()
+
+    def clusters(self, part: Part) -> int:
+        """Clusters of a part."""
+        return len(np.unique(self.rows.cluster[self._rows(part)]))
+
+    def share_passed(self, part: Part) -> float:
+        """Share of a part's rows that people pass. Of the sealed part it says no more than this."""
+        return float(self.rows.truth[self._rows(part)].mean())
+
+    def _rows(self, part: Part) -> IntArray:
+        of_part = {Part.TRAIN: self.train, Part.VALIDATION: self.validation}
+        return of_part.get(part, self.sealed._rows)
+
+
+def split(
+    rows: LabelledRows,
+    *,
+    shares: Sequence[float] = SHARES,
+    column: str | None = None,
+    seed: int = 0,
+) -> Split:
+    """Divide the rows, by clusters at random or by the values of a column.
+
+    shares: of train, validation and sealed rows. At random, the shares of passes and of the common
+    values of columns are kept as alike as clusters allow; the same seed gives the same parts.
+    Raises DataError E0702 for too few rows, clusters or classes, E0703 for a column that does not
+    divide clusters and equal rows cleanly; SetupError E0703 for shares that cannot be.
+    """
+    _check_rows(rows)
+    if column is not None:
+        return _by_column(rows, column)
+    _check_shares(shares)
+    whole, joined, notes = _join_equal_rows(rows)
+    _check_clusters(whole)
+    part = _assign(whole, np.asarray(shares, dtype=np.float64), seed)
+    return _parts(whole, part, joined, notes)
+
+
+def digest(rows: LabelledRows, chosen: IntArray) -> str:
+    """SHA-256 of the ids and labels of these rows, whatever their order."""
+    lines = sorted(f"{rows.ids[i]!r} {float(rows.label[i])!r}" for i in chosen.tolist())
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def check_scale(rows: LabelledRows, scale: Sequence[float]) -> None:
+    """Raise DataError E0703 where labels lie off the scale (lowest, highest) of the judge."""
+    low, high = min(scale), max(scale)
+    off = np.flatnonzero((rows.label < low) | (rows.label > high))
+    if len(off):
+        first = int(off[0])
+        raise DataError(
+            "E0703",
+            f"{len(off)} of {len(rows)} labels lie off the judge's scale of {low:g} to {high:g}.",
+            where=f"row {shorten(rows.ids[first])}",
+            why=f"label {rows.label[first]:g}",
+            fix="give labels on the judge's scale, or the cut from which on people pass a row",
+        )
+
+
+# ---- checks ----
+
+
+def _check_rows(rows: LabelledRows) -> None:
+    n, passed = len(rows), int(rows.truth.sum())
+    if n < FEWEST_ROWS:
+        raise _too_few(f"{n} labelled rows", f"at least {FEWEST_ROWS} rows are needed")
+    if passed in (0, n):
+        which = "pass" if passed else "fail"
+        raise _too_few(f"people {which} all {n} rows", "rows of both classes are needed")
+
+
+def _check_clusters(rows: LabelledRows) -> None:
+    clusters = len(np.unique(rows.cluster))
+    if clusters < FEWEST_CLUSTERS:
+        raise _too_few(
+            f"{len(rows)} rows in {clusters} clusters",
+            f"at least {FEWEST_CLUSTERS} clusters are needed",
+        )
+
+
+def _too_few(why: str, what: str) -> DataError:
+    return DataError(
+        "E0702",
+        f"A judge cannot be optimised on these labels: {what}.",
+        why=why,
+        fix="label more rows, of other documents or questions",
+    )
+
+
+def _check_shares(shares: Sequence[float]) -> None:
+    fits = len(shares) == len(PARTS) and all(0 < share < 1 for share in shares)
+    if not fits or abs(sum(shares) - 1) > 1e-6:
+        raise SetupError(
+            "E0703",
+            "The shares of train, validation and sealed rows must add up to 1.",
+            why="/".join(f"{share:g}" for share in shares),
+            fix="for example 0.4/0.3/0.3",
+        )
+
+
+def _check_classes(rows: LabelledRows, part: Part, chosen: IntArray) -> None:
+    passed = int(rows.truth[chosen].sum()) if len(chosen) else 0
+    if passed in (0, len(chosen)):
+        which = "no rows" if not len(chosen) else f"only rows that people {_word(passed > 0)}"
+        raise _too_few(f"the {part.value} part has {which}", "each part needs both classes")
+
+
+def _word(passed: bool) -> str:
+    return "pass" if passed else "fail"
+
+
+# ---- equal rows ----
+
+
+def _contents(rows: LabelledRows) -> list[tuple[tuple[str, str], ...]]:
+    """What the judge reads of each row, as one comparable value; [] without texts."""
+    return [tuple(sorted(texts.items())) for texts in rows.texts]
+
+
+def _equal_rows(rows: LabelledRows) -> list[list[int]]:
+    """Sets of rows with the same texts, two or more each, in the order of their first row."""
+    of: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for i, content in enumerate(_contents(rows)):
+        if content:
+            of.setdefault(content, []).append(i)
+    return [same for same in of.values() if len(same) > 1]
+
+
+def _join_equal_rows(rows: LabelledRows) -> tuple[LabelledRows, int, tuple[str, ...]]:
+    """The rows with one cluster where equal rows lay in several; clusters joined; notes."""
+    root = {code: code for code in np.unique(rows.cluster).tolist()}
+
+    def find(code: int) -> int:
+        while root[code] != code:
+            root[code] = root[root[code]]
+            code = root[code]
+        return code
+
+    differing = 0
+    for same in _equal_rows(rows):
+        differing += len(set(rows.truth[same].tolist())) > 1
+        for i in same[1:]:
+            one, other = find(int(rows.cluster[same[0]])), find(int(rows.cluster[i]))
+            root[max(one, other)] = min(one, other)
+    codes = numbered(np.array([find(int(code)) for code in rows.cluster], dtype=np.int64))
+    joined = len(root) - len(np.unique(codes))
+    notes = []
+    if joined:
+        notes.append(f"equal rows lay in several clusters: {joined} clusters were joined to others")
+    if differing:
+        notes.append(f"{differing} sets of equal rows have different labels")
+    return replace(rows, cluster=codes), joined, tuple(notes)
+
+
+# ---- the division ----
+
+
+def _assign(rows: LabelledRows, shares: FloatArray, seed: int) -> IntArray:
+    """(n,) each row's part, 0 to 2: clusters from the largest down, each to the part that it brings
+    nearest to its share of rows, passes and values of columns.
+
+    Large clusters come first, while there is still room to balance them; equal sizes in random
+    order.
+    """
+    place = numbered(rows.cluster)
+    features = _features(rows)
+    clusters = int(place.max()) + 1
+    totals = np.zeros((clusters, features.shape[1]))
+    np.add.at(totals, place, features)
+    # In shares of the whole, so that a rare value weighs as much as the rows themselves.
+    totals = totals / np.maximum(totals.sum(0), 1e-12)
+    sizes = np.bincount(place)
+    order = np.random.default_rng(seed).permutation(clusters)
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    weight = np.ones(features.shape[1])
+    weight[:2] = features.shape[1]  # rows and passes before single values
+    missing = np.tile(shares[:, None], (1, features.shape[1]))
+    part_of = np.zeros(clusters, dtype=np.int64)
+    for cluster in order.tolist():
+        add = totals[cluster]
+        # The fall of the squared distance to the shares, per part.
+        gain = (weight * add * (2 * missing - add)).sum(1)
+        part = int(gain.argmax())
+        part_of[cluster] = part
+        missing[part] -= add
+    return part_of[place]
+
+
+def _features(rows: LabelledRows) -> FloatArray:
+    """(n, features) what is balanced: rows, passes, then each common value of a column."""
+    n = len(rows)
+    columns = [np.ones(n), rows.truth.astype(np.float64)]
+    for name in sorted(rows.columns):
+        values, counts = np.unique(np.array(rows.columns[name]), return_counts=True)
+        if not 2 <= len(values) <= MOST_VALUES:
+            continue
+        for value in values[counts >= COMMON * n]:
+            columns.append((np.array(rows.columns[name]) == value).astype(np.float64))
+    return np.stack(columns, 1)
+
+
+def _parts(rows: LabelledRows, part: IntArray, joined: int, notes: tuple[str, ...]) -> Split:
+    chosen = [np.flatnonzero(part == i) for i in range(len(PARTS))]
+    for name, of_part in zip(PARTS, chosen, strict=True):
+        _check_classes(rows, name, of_part)
+    train, validation, sealed = chosen
+    seal = SealedPart(sealed, digest(rows, sealed))
+    return Split(rows, train, validation, seal, joined, notes)
+
+
+def _by_column(rows: LabelledRows, column: str) -> Split:
+    """The parts that a column names."""
+    if column not in rows.columns:
+        raise SetupError(
+            "E0703",
+            "The rows have no column of that name.",
+            where=f"--split-by {column}",
+            why=f"columns: {', '.join(sorted(rows.columns)) or 'none'}",
+            fix="name a column with the values train, validation and sealed",
+        )
+    part = np.empty(len(rows), dtype=np.int64)
+    for i, value in enumerate(rows.columns[column]):
+        known = _PART_NAMES.get(value.strip().lower())
+        if known is None:
+            raise DataError(
+                "E0703",
+                "The column of the parts has a value that names none.",
+                where=f"row {shorten(rows.ids[i])}, {column}",
+                why=shorten(value) or "empty",
+                fix="give train, validation or sealed (or dev, test)",
+            )
+        part[i] = PARTS.index(known)
+    _check_clusters(rows)
+    _check_apart(rows, part, column)
+    return _parts(rows, part, 0, ())
+
+
+def _check_apart(rows: LabelledRows, part: IntArray, column: str) -> None:
+    """Raise DataError E0703 where rows of one cluster, or equal rows, lie in two parts."""
+    of_cluster: dict[int, int] = {}
+    for i, code in enumerate(rows.cluster.tolist()):
+        first = of_cluster.setdefault(code, i)
+        if part[first] != part[i]:
+            raise _across(rows, first, i, part, column, "of one cluster")
+    for same in _equal_rows(rows):
+        for i in same[1:]:
+            if part[same[0]] != part[i]:
+                raise _across(rows, same[0], i, part, column, "with the same texts")
+
+
+def _across(
+    rows: LabelledRows, one: int, other: int, part: IntArray, column: str, what: str
+) -> DataError:
+    names = [PARTS[int(part[i])].value for i in (one, other)]
+    return DataError(
+        "E0703",
+        f"Rows {what} lie in two parts.",
+        where=f"rows {shorten(rows.ids[one])} and {shorten(rows.ids[other])}, {column}",
+        why=f"{names[0]} and {names[1]}",
+        fix="put them into one part, or leave the column out: clusters are then kept together",
+    )
