@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         probe,
         repeat,
     )
+    from ragassay.tuning.door import aoptimise, optimise
 
 __all__ = [
     "Context",
@@ -56,6 +57,7 @@ __all__ = [
     "Score",
     "__version__",
     "aevaluate",
+    "aoptimise",
     "aresume",
     "audit_table",
     "benchmark",
@@ -72,6 +74,7 @@ __all__ = [
     "metric",
     "next_rows",
     "open_run",
+    "optimise",
     "panel",
     "people_agreement",
     "probe",
@@ -96,6 +99,7 @@ _lazy_name = lazy_names(
         "core": ("Context", "RagAssayError", "Request", "Sample", "Score"),
         "metrics": ("metric",),
         "trust": ("audit_table",),
+        "tuning.door": ("aoptimise", "optimise"),
         "trust.measure": (
             "benchmark",
             "calibrate",

@@ -20,18 +20,22 @@ import numpy as np
 from ragassay.core import ProviderError, digest, shorten
 from ragassay.judges import Rubric
 from ragassay.judges.rubric_file import rubric_text
+from ragassay.scoring import coefficients
 from ragassay.tuning.aim import Aim
 from ragassay.tuning.bench import MOST_LOST, StoreBench
 from ragassay.tuning.certify import Certification, certify
 from ragassay.tuning.free_steps import CutStep, recut
 from ragassay.tuning.guard import shingles_of
 from ragassay.tuning.labels import Labels
+from ragassay.tuning.noise import NoiseFloor, noise_floor
+from ragassay.tuning.plan import SearchPlan, search_plan
 from ragassay.tuning.record import SearchRecord
 from ragassay.tuning.search import SearchResult, SearchTask, search
+from ragassay.tuning.slices import Slice, find_slices
 from ragassay.tuning.spending import Spending
 from ragassay.tuning.splits import SHARES, Split, split
 from ragassay.tuning.target import Target
-from ragassay.tuning.values import Answers, Proposer
+from ragassay.tuning.values import Answers, Part, Proposer
 
 NOISE_ROWS = 50
 _MOST_CERTIFIED = 3
@@ -44,7 +48,8 @@ class Optimisation:
     metric, judge, proposer: what was optimised, and who was asked. aim: as it was understood.
     certified: whether a candidate is certified; rubric, metric_after: what to use then, the new
     rubric, or the metric at its new pass mark; None and "" else. path: the rubric's file. baseline,
-    churn: of the judge as it is, on the rows to search and choose on. step: the cut refitted.
+    noise: of the judge as it is, on the rows to search and choose on. step: the cut refitted.
+    slices: where it errs most.
     finalists: names and rubrics in the order in which they were certified, None for the cut.
     result: of the engine; None where nothing was searched. certificate: None where there was no
     candidate. calls, cost: over all attempts.
@@ -57,8 +62,9 @@ class Optimisation:
     aim: Aim
     split: Split
     baseline: float
-    churn: float
+    noise: NoiseFloor
     step: CutStep
+    slices: tuple[Slice, ...]
     finalists: tuple[tuple[str, Rubric | None], ...]
     result: SearchResult | None
     certificate: Certification | None
@@ -127,12 +133,26 @@ class Prepared:
 
     asked: Asked
     division: Split
+    plan: SearchPlan
+
+    @property
+    def certificate_calls(self) -> int:
+        """Calls that are kept for the certificate: of the judge as it is and three candidates."""
+        return (_MOST_CERTIFIED + 1) * len(self.division.sealed)
 
 
 def prepared(asked: Asked) -> Prepared:
     """Divide the rows and plan; nothing is asked yet. Raises as `split`."""
     division = split(asked.labels.rows, shares=asked.shares, column=asked.split_by, seed=asked.seed)
-    return Prepared(asked, division)
+    plan = search_plan(
+        asked.aim,
+        division.clusters_of(Part.SEALED),
+        passed=division.share_passed(Part.SEALED),
+        max_calls=asked.max_calls,
+        max_cost=asked.max_cost,
+        finalists=_MOST_CERTIFIED,
+    )
+    return Prepared(asked, division, plan)
 
 
 class Optimiser:
@@ -147,16 +167,18 @@ class Optimiser:
         watch: Watch | None = None,
     ) -> None:
         asked, division = ready.asked, ready.division
+        self.ready = ready
         self.asked, self.division, self.bench = asked, division, bench
         self.record, self.spending, self.watch = record, spending, watch
         self.rows = division.rows
+        self.slices: tuple[Slice, ...] = ()
         self.open_rows = np.sort(np.concatenate([division.train, division.validation]))
 
     def run(self, proposer: Proposer | None, out: Path | None = None) -> Optimisation:
         """Search, certify, and write the rubric that is certified to `out`."""
         started = time.monotonic()
         asked, target = self.asked, self.asked.target
-        baseline, aim, churn = self._baseline()
+        baseline, aim, noise = self._baseline()
         rows = self.open_rows
         step = recut(
             aim,
@@ -166,7 +188,7 @@ class Optimiser:
             target.cut,
             seed=asked.seed,
         )
-        result = None if proposer is None else self._search(aim, baseline, churn, proposer)
+        result = None if proposer is None else self._search(aim, baseline, noise, proposer)
         candidates = self._candidates(aim, step, baseline, result)
         certificate = self._certify(aim, step, candidates) if candidates else None
         rubric, metric = self._chosen(step, candidates, certificate)
@@ -182,8 +204,9 @@ class Optimiser:
             aim=aim,
             split=self.division,
             baseline=self._value(aim, baseline),
-            churn=churn,
+            noise=noise,
             step=step,
+            slices=self.slices,
             finalists=tuple((one.name, one.rubric) for one in candidates),
             result=result,
             certificate=certificate,
@@ -207,7 +230,7 @@ class Optimiser:
         judged = answers.judged
         return aim.score(self.rows.truth[self.open_rows][judged], answers.passes[judged])
 
-    def _baseline(self) -> tuple[Answers, Aim, float]:
+    def _baseline(self) -> tuple[Answers, Aim, NoiseFloor]:
         """What the judge says as it is, the aim with that in mind, and how far it repeats."""
         base = self.asked.target.rubric
         self._tell("baseline")
@@ -221,30 +244,31 @@ class Optimiser:
         count = min(NOISE_ROWS, len(self.open_rows))
         places = np.sort(random.choice(len(self.open_rows), count, replace=False))
         again = self.bench.judge(base, self.open_rows[places], repeat=1)
-        both = judged[places] & again.judged
-        differ = answers.passes[places][both] != again.passes[both]
-        return answers, aim, float(differ.mean()) if both.any() else 0.0
+        first = Answers(answers.score[places], answers.passes[places])
+        table = coefficients.table(truth[judged], answers.passes[judged])
+        return answers, aim, noise_floor(aim, truth[places], first, again, table)
 
     # -- the search
 
     def _search(
-        self, aim: Aim, baseline: Answers, churn: float, proposer: Proposer
+        self, aim: Aim, baseline: Answers, noise: NoiseFloor, proposer: Proposer
     ) -> SearchResult:
         asked, division = self.asked, self.division
         hidden = np.setdiff1d(np.arange(len(self.rows)), division.train)
         texts = [text for row in hidden.tolist() for text in self.rows.texts[row].values()]
-        # Each of at most three finalists, and the judge as it is, are asked about the sealed rows.
-        kept = (_MOST_CERTIFIED + 1) * len(division.sealed)
+        places = np.searchsorted(self.open_rows, division.train)
+        of_train = Answers(baseline.score[places], baseline.passes[places])
+        self.slices = find_slices(aim, self.rows, division.train, of_train)
         task = SearchTask(
             rubric=asked.target.rubric,
             rows=self.rows,
             train=division.train,
             validation=division.validation,
             score=aim.score,
-            max_calls=max(0, asked.max_calls - kept),
+            max_calls=max(0, asked.max_calls - self.ready.certificate_calls),
             aim=aim.guidance(),
-            slices=(),
-            churn=churn,
+            slices=[(str(one), one.rows) for one in self.slices if one.conditions],
+            churn=noise.flip_rate,
             forbidden=shingles_of(texts),
             seed=asked.seed,
         )

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from ragassay.core import shorten
 from ragassay.report import number_words
 from ragassay.report.tables import Block, Table
-from ragassay.report.wording import count, money, percent
+from ragassay.report.wording import count, money
 from ragassay.tuning.differences import differences
 from ragassay.tuning.values import Part
 
 if TYPE_CHECKING:
     from ragassay.tuning.certify import Certification, Finalist, Judged
-    from ragassay.tuning.optimise import Optimisation
+    from ragassay.tuning.optimise import Optimisation, Prepared
     from ragassay.tuning.search import SearchResult
 
 _SHOWN = ("f1", "precision", "recall", "kappa", "balanced_accuracy", "d_prime", "auc")
@@ -65,7 +65,8 @@ def _why_not(result: Optimisation) -> Iterator[str]:
         return
     for finalist in certificate.finalists:
         why = "; ".join(finalist.objections)
-        yield f"{finalist.name}: {number_words(finalist.gain.difference, finalist.gain.interval, sign=True)}: {why}"
+        gain = number_words(finalist.gain.difference, finalist.gain.interval, sign=True)
+        yield f"{finalist.name}: {gain}: {why}"
 
 
 def _chosen(result: Optimisation) -> Finalist | None:
@@ -155,6 +156,30 @@ def _first(result: SearchResult) -> list[Any]:
     return [*taken, *rest][:_TRIED]
 
 
+def plan_lines(ready: Prepared) -> list[str]:
+    """What is asked, what the labels can certify, and what it may cost, before anything is paid."""
+    asked, division = ready.asked, ready.division
+    lines = [f"aim: {asked.aim.sentence()}"]
+    for (people, judge), cost in asked.aim.cost_matrix().items():
+        if cost:
+            lines.append(f"  people {people}, the judge {judge}s: costs {cost:g}")
+    lines.append(
+        f"rows: {len(division.train)} to search on, {len(division.validation)} to choose on,"
+        f" {len(division.sealed)} sealed"
+    )
+    lines += ready.plan.lines()
+    rows = len(division.train) + len(division.validation)
+    lines.append(
+        f"calls: about {rows} for the judge as it is, 50 for its noise, up to"
+        f" {ready.certificate_calls} for the certificate, the rest for the search"
+    )
+    if not asked.target.searchable:
+        lines.append("the offline judge reads no instructions: only its pass mark may change")
+    elif not asked.proposer:
+        lines.append("no --reflector: only steps without calls are tried")
+    return [*lines, *asked.labels.notes, *division.notes]
+
+
 def _ground(result: Optimisation) -> Iterator[str]:
     """What the figures rest on."""
     split = result.split
@@ -167,7 +192,8 @@ def _ground(result: Optimisation) -> Iterator[str]:
         )
     )
     yield f"Aim: {result.aim.sentence()}."
-    yield f"Rows: {parts}; {percent(result.churn)} of the verdicts change when asked again."
+    yield f"Rows: {parts}."
+    yield f"Noise: {result.noise.sentence()}."
     yield f"The cut: {result.step.reason}."
     yield f"Spent: {count(result.calls, 'call')}, {money(result.cost)}, {result.seconds:.0f} s."
     for reason, lost in sorted(result.lost.items(), key=lambda item: -item[1])[:2]:

@@ -103,6 +103,10 @@ class Split:
         """Clusters of a part."""
         return len(np.unique(self.rows.cluster[self._rows(part)]))
 
+    def clusters_of(self, part: Part) -> IntArray:
+        """The cluster of each row of a part, which tells nothing of the rows."""
+        return np.asarray(self.rows.cluster[self._rows(part)])
+
     def share_passed(self, part: Part) -> float:
         """Share of a part's rows that people pass. Of the sealed part it says no more than this."""
         return float(self.rows.truth[self._rows(part)].mean())
