@@ -43,8 +43,9 @@ MOST_LOST = 1 / 3
 class StoreBench:
     """Judges rows through the store.
 
-    samples: the labelled rows, in the order of `LabelledRows`. base: the rubric as it is now, which
-    needs no file. files: rubric files that the metric needs besides. options: of `evaluate`.
+    samples: the labelled rows, in the order of `LabelledRows`. base: the rubric as it is now, and
+    base_file: the user's file of it, "" for a built-in one. files: rubric files that the metric
+    needs besides. options: of `evaluate`.
     """
 
     samples: Sequence[Sample]
@@ -55,6 +56,7 @@ class StoreBench:
     spending: Spending
     folder: Path
     store: str | os.PathLike[str] | None = None
+    base_file: str = ""
     files: Sequence[str | os.PathLike[str]] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     attempts: dict[str, Attempts] = field(default_factory=dict)
@@ -105,9 +107,9 @@ class StoreBench:
         return {name: left for name, left in self.spending.left().items() if left is not None}
 
     def _file_of(self, rubric: Rubric) -> list[Path]:
-        """The rubric as a file; none for the one that holds without it."""
+        """The file of a rubric: the user's own for the one to improve, none for a built-in one."""
         if rubric.digest == self.base.digest:
-            return []
+            return [Path(self.base_file)] if self.base_file else []
         path = self.folder / f"{rubric.id}-{rubric.digest[:16]}.md"
         if not path.exists():
             path.write_text(rubric_text(rubric), encoding="utf-8")

@@ -144,6 +144,7 @@ def _run(
             spending=spending,
             folder=record.folder,
             store=store,
+            base_file=asked.target.file,
             files=asked.target.files,
             options=asked.options,
             attempts=record.attempts(),

@@ -37,22 +37,32 @@ def optimisation_report(result: Optimisation, *, details: bool = False) -> list[
 
 
 def _outcome(result: Optimisation) -> Iterator[str]:
-    aim = result.aim.title
     chosen = _chosen(result)
     if chosen is None or result.certificate is None:
         yield f"No certified gain: {result.metric} stays as it is."
         yield from _why_not(result)
         return
-    gain = chosen.gain
-    yield (
-        f"Certified: {aim} {gain.before:.3f} -> {gain.after:.3f} on rows that the search never saw"
-        f" (p = {chosen.p:.2g})."
-    )
+    changes = [_change(result.aim.figure, result.aim.title, chosen)]
+    if result.aim.mark is not None:
+        figure = result.aim.mark.figure
+        changes.append(_change(figure, _TITLES.get(figure, figure), chosen))
+    yield f"Certified: {', '.join(changes)} on rows that the search never saw (p = {chosen.p:.2g})."
     if result.path:
         yield f"wrote {result.path}"
         yield f"use it: ragassay evaluate ROWS --metrics {result.metric} --rubric {result.path}"
     else:
         yield f"use it: ragassay evaluate ROWS --metrics '{result.metric_after}'"
+
+
+def _change(figure: str, title: str, finalist: Finalist) -> str:
+    """A figure before and after: "F1 0.712 -> 0.803"."""
+    before = finalist.before.figures.get(figure, finalist.gain.before)
+    after = finalist.after.figures.get(figure, finalist.gain.after)
+    return f"{title} {_number(before)} -> {_number(after)}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
 def _why_not(result: Optimisation) -> Iterator[str]:
@@ -103,7 +113,7 @@ def _figures(judges: Iterable[tuple[str, Judged]]) -> Table:
         cells = [name, f"{tp} / {fp} / {fn} / {tn}"]
         for figure in _SHOWN:
             value = judged.figures.get(figure)
-            cells.append("-" if value is None else f"{value:.3f}")
+            cells.append(_number(value))
         rows.append(tuple(cells))
     heads = ("", "tp / fp / fn / tn", *(_TITLES.get(name, name) for name in _SHOWN))
     # A figure a row: nine columns do not fit a terminal.
@@ -162,7 +172,7 @@ def plan_lines(ready: Prepared) -> list[str]:
     lines = [f"aim: {asked.aim.sentence()}"]
     for (people, judge), cost in asked.aim.cost_matrix().items():
         if cost:
-            lines.append(f"  people {people}, the judge {judge}s: costs {cost:g}")
+            lines.append(f"  people {people}, the judge says {judge}: costs {cost:g}")
     lines.append(
         f"rows: {len(division.train)} to search on, {len(division.validation)} to choose on,"
         f" {len(division.sealed)} sealed"

@@ -24,8 +24,8 @@ class Target:
     """A metric and the rubric behind it.
 
     metric: as `evaluate` takes it. needs: the fields of a row without which it judges nothing. cut:
-    the share from which a row passes. searchable: whether texts change what the judge says. files:
-    of the user's rubrics.
+    the share from which a row passes. searchable: whether texts change what the judge says. file:
+    the user's file of the rubric, "" for a built-in one; files: of other rubrics.
     """
 
     metric: str
@@ -33,6 +33,7 @@ class Target:
     needs: tuple[str, ...]
     cut: float
     searchable: bool
+    file: str = ""
     files: tuple[str | os.PathLike[str], ...] = ()
     parsed: Metric | None = None
 
@@ -63,12 +64,12 @@ def target_of(name: str, judge: str, files: Sequence[str | os.PathLike[str]] = (
     from ragassay.metrics import catalogue, parse
 
     registry = RubricRegistry.default().with_files(files, reserved=catalogue())
-    paths = tuple(files)
     if any(rubric.id == name for rubric in registry.custom):
         rubric = registry.get(name)
         mark = rubric.scale.pass_mark if rubric.scale is not None else None
         cut = 0.5 if mark is None or rubric.scale is None else rubric.scale.value(mark)
-        return Target(name, rubric, _needs(rubric), cut, judge != "offline", paths)
+        own, others = _files(registry, rubric.id)
+        return Target(name, rubric, _needs(rubric), cut, judge != "offline", own, others)
     metric = parse(name)
     rated = [registry.get(each) for each in metric.declaration.rubrics if each in registry]
     rated = [rubric for rubric in rated if rubric.scale is not None]
@@ -79,9 +80,26 @@ def target_of(name: str, judge: str, files: Sequence[str | os.PathLike[str]] = (
             why="only such rubrics can be optimised",
             fix="name a metric whose judge gives ratings: ragassay metrics",
         )
-    own = getattr(metric, "pass_mark", None)
-    cut = float(own) if isinstance(own, int | float) else 0.5
-    return Target(str(metric), rated[0], _needs(rated[0]), cut, judge != "offline", paths, metric)
+    mark = getattr(metric, "pass_mark", None)
+    cut = float(mark) if isinstance(mark, int | float) else 0.5
+    file, others = _files(registry, rated[0].id)
+    return Target(
+        str(metric),
+        rated[0],
+        _needs(rated[0]),
+        cut,
+        judge != "offline",
+        file,
+        others,
+        metric,
+    )
+
+
+def _files(registry: RubricRegistry, rubric_id: str) -> tuple[str, tuple[str, ...]]:
+    """The user's file of this rubric, and those of all others."""
+    files = {each: registry.file(each) for each in registry.ids()}
+    others = tuple(path for each, path in files.items() if path and each != rubric_id)
+    return files.get(rubric_id, ""), others
 
 
 def _needs(rubric: Rubric) -> tuple[str, ...]:
