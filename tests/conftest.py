@@ -72,6 +72,8 @@ SLOW_FILES = (
     "trust/test_benchmark_live.py",
     "trust/test_correction.py",
     "trust/test_sampling.py",
+    "tuning/test_bench.py",
+    "tuning/test_optimise.py",
 )
 
 

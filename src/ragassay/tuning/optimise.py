@@ -294,9 +294,8 @@ class Optimiser:
     def _certify(self, aim: Aim, step: CutStep, candidates: Sequence[Candidate]) -> Certification:
         """Open the sealed rows for these candidates, and test them."""
         base = self.asked.target.rubric
-        purpose = digest(
-            base.digest, *(one.rubric.digest if one.rubric else step.new for one in candidates)
-        )
+        changes = [one.rubric.digest if one.rubric else step.new for one in candidates]
+        purpose = digest(aim.sentence(), base.digest, changes)
         self._tell("certificate", candidates[0].value)
         rows = self.division.sealed.open(self.record, purpose)
         baseline = self.bench.judge(base, rows)

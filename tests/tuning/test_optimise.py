@@ -1,0 +1,185 @@
+"""Optimising a judge from labels to a certificate, over HTTP: what is refused, capped and kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ragassay
+from ragassay.core import BudgetExhausted, DataError, NothingToDo, ProviderError, SetupError
+from ragassay.testing import Body, LLMServer
+from support.number_judge import RUBRIC, answers, judge, labelled_rows
+
+Row = dict[str, Any]
+
+
+def rows() -> list[Row]:
+    return [json.loads(line) for line in labelled_rows().splitlines()]
+
+
+@pytest.fixture
+def server() -> Iterator[LLMServer]:
+    with LLMServer(answer=answers, models=["judge", "reflector"]) as running:
+        yield running
+
+
+@pytest.fixture
+def ask(tmp_path: Path, server: LLMServer, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`ragassay.optimise` of the team's rubric on rows, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "faithful.md").write_text(RUBRIC)
+
+    def optimise(labels: object, **options: Any) -> Any:
+        given: dict[str, Any] = {
+            "judge": "openai:judge",
+            "reflector": "openai:reflector",
+            "base_url": server.url,
+            "rubrics": ["faithful.md"],
+            "store": tmp_path / "s.db",
+            "max_calls": 1200,
+            "aim": "accuracy",
+        }
+        return ragassay.optimise("faithful", labels, **given | options)
+
+    return optimise
+
+
+def test_a_rubric_that_is_certified_is_written_and_used_as_it_stands(
+    ask: Any, tmp_path: Path, server: LLMServer
+) -> None:
+    found = ask(rows(), out=tmp_path / "new.md")
+    assert found.certified
+    assert found.rubric is not None
+    assert "number of the passage" in (tmp_path / "new.md").read_text()
+    assert found.calls <= 1200
+    with ragassay.evaluate(
+        rows()[:8],
+        "faithful",
+        judge="openai:judge",
+        base_url=server.url,
+        rubrics=[tmp_path / "new.md"],
+        store=tmp_path / "s.db",
+    ) as run:
+        assert run.manifest.judge.rubrics["faithful"].startswith("faithful@2")
+
+
+def test_it_works_inside_a_running_event_loop(ask: Any) -> None:
+    async def main() -> Any:
+        return ask(rows(), reflector=None)
+
+    assert not asyncio.run(main()).certified
+
+
+def test_no_call_is_made_beyond_the_cap_and_a_higher_one_goes_on(
+    ask: Any, server: LLMServer
+) -> None:
+    with pytest.raises(BudgetExhausted):
+        ask(rows(), max_calls=60)
+    assert server.stats()["calls"] <= 60
+    assert ask(rows(), max_calls=1200).certified
+    assert server.stats()["answered_twice"] == 0
+    assert server.stats()["calls"] <= 1200
+
+
+def test_sealed_rows_are_opened_once(ask: Any) -> None:
+    """Another search over the same rows would certify chance sooner or later."""
+    assert ask(rows()).certified
+    with pytest.raises(SetupError, match="opened before") as refused:
+        ask(rows(), aim="kappa", seed=0)
+    assert refused.value.code == "E0704"
+
+
+def test_a_plan_that_is_declined_costs_nothing(ask: Any, server: LLMServer) -> None:
+    with pytest.raises(NothingToDo) as declined:
+        ask(rows(), confirm=lambda plan: False)
+    assert declined.value.code == "E0708"
+    assert server.calls == 0
+
+
+@pytest.mark.parametrize("said", ["", "I cannot help with that.", '{"edits": []}', "[[[{"])
+def test_a_proposer_that_proposes_nothing_ends_the_search_honestly(
+    ask: Any, server: LLMServer, said: str
+) -> None:
+    server.answer = lambda body: said if body["model"] == "reflector" else judge(body)
+    found = ask(rows())
+    assert (found.certified, found.rubric, found.path) == (False, None, "")
+    assert found.result.ended.startswith("the proposer proposed nothing usable")
+
+
+def test_a_judge_that_fails_on_a_third_of_the_rows_is_not_optimised(
+    ask: Any, server: LLMServer
+) -> None:
+    def fails(body: Body) -> Any:
+        if body["model"] == "judge" and any(f"shop {n}." in str(body) for n in range(0, 160, 2)):
+            return "I would rather not say."
+        return answers(body)
+
+    server.answer = fails
+    with pytest.raises(ProviderError) as lost:
+        ask(rows())
+    assert lost.value.code == "E0707"
+
+
+def without(field: str) -> list[Row]:
+    return [{name: value for name, value in row.items() if name != field} for row in rows()]
+
+
+@pytest.mark.parametrize(
+    ("labels", "code"),
+    [
+        (without("contexts"), "E0315"),
+        ([{**row, "label": 1} for row in rows()], "E0702"),
+        (rows()[:29], "E0702"),
+        ([{**row, "cluster": str(n % 9)} for n, row in enumerate(rows())], "E0702"),
+        (without("label"), "E0205"),
+    ],
+    ids=["no contexts", "one class", "29 rows", "9 clusters", "no label"],
+)
+def test_labels_that_can_certify_nothing_are_refused_before_anything_is_asked(
+    ask: Any, server: LLMServer, labels: list[Row], code: str
+) -> None:
+    with pytest.raises((DataError, SetupError)) as refused:
+        ask(labels)
+    assert refused.value.code == code
+    assert server.calls == 0
+
+
+def test_a_search_that_is_killed_goes_on_and_buys_nothing_twice(
+    tmp_path: Path, server: LLMServer
+) -> None:
+    (tmp_path / "faithful.md").write_text(RUBRIC)
+    (tmp_path / "labels.jsonl").write_text(labelled_rows())
+    server.latency = 0.02
+    command = [sys.executable, "-m", "ragassay", "optimise", "faithful", "--yes"]
+    command += ["--rubric", "faithful.md", "--labels", "labels.jsonl", "--max-calls", "1200"]
+    command += ["--judge", "openai:judge", "--reflector", "openai:reflector"]
+    command += ["--base-url", server.url, "--aim", "accuracy"]
+    killed = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while server.calls < 200 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert server.calls >= 200
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Certified: accuracy")
+    # What was on its way when the process died, 32 calls at most, was answered to nobody.
+    assert server.stats()["answered_twice"] <= 32
+    assert server.stats()["calls"] <= 1200
+
+
+def test_the_offline_judge_changes_its_pass_mark_alone(tmp_path: Path) -> None:
+    labels = [{**row, "label": row["label"]} for row in rows()]
+    found = ragassay.optimise("groundedness", labels, store=tmp_path / "s.db", aim="accuracy")
+    assert (found.result, found.rubric, found.calls) == (None, None, 0)
+    assert found.step.reason
