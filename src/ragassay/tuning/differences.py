@@ -15,9 +15,14 @@ def differences(before: Rubric, after: Rubric) -> tuple[str, ...]:
     """One line for each part that was added (+), removed (-), reworded (~) or moved (>)."""
     lines: list[str] = []
     for kind in Kind:
-        edits = list(_of_kind(kind, parts.texts(before, kind), parts.texts(after, kind)))
+        edits = edits_between(kind, parts.texts(before, kind), parts.texts(after, kind))
         lines += map(str, _with_moves(edits))
     return tuple(lines)
+
+
+def edits_between(kind: Kind, old: list[str], new: list[str]) -> list[Edit]:
+    """The edits that make the one list of texts of the other."""
+    return list(_of_kind(kind, old, new))
 
 
 def _of_kind(kind: Kind, old: list[str], new: list[str]) -> Iterator[Edit]:

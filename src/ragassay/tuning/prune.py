@@ -79,9 +79,18 @@ class Pruner:
     def _measured(self, edit: Edit, edits: Sequence[Edit]) -> EditEffect:
         try:
             without = self.guard.applied([each for each in edits if each is not edit])
-            return self._effect(edit, self.guard.applied(edits), without)
+            return self._effect(edit, self._twin(edits), without)
         except (NoRoom, Refused):
             return EditEffect(edit, 0, 0, 0, kept=True, measured=False)
+
+    def _twin(self, edits: Sequence[Edit]) -> Rubric:
+        """The rubric with the same edits in another order. The one that was chosen had luck with
+        the verdicts that any change of words flips; its twin has only its edits.
+        """
+        try:
+            return self.guard.applied([*reversed(edits)])
+        except Refused:
+            return self.guard.applied(edits)
 
     def _effect(self, edit: Edit, with_it: Rubric, without: Rubric) -> EditEffect:
         gained = lost = asked = 0

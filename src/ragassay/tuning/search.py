@@ -40,10 +40,10 @@ from ragassay.tuning.values import (
 BATCH, CONTROLS = 6, 3
 MOST_FINALISTS = 3
 # One round in so many goes on from another rubric than the best.
-_BEST_ROUNDS = 4
+_BEST_ROUNDS = 2
 _MOST_SILENT = 12
 # The evidence that an edit needs: a Bayes factor, which grows with the number that were tried.
-_NEEDED, _TRIES_FOR_TWICE, _NEEDED_LATER = 8.0, 30, 10.0
+_NEEDED, _TRIES_FOR_TWICE, _NEEDED_LATER = 8.0, 30, 5.0
 # The Bayes factor below which an edit is given up: at first soon, later only after all errors, as
 # then the calls have no better use.
 _FUTILE = (1 / 8, 1 / 40)
@@ -51,7 +51,7 @@ _FUTILE = (1 / 8, 1 / 40)
 _CHANCE_LATER = 0.35
 # An edit stays that gains a row in a hundred, and not likelier than this by chance: edits without
 # effect change few rows, so that the first condition does most.
-_LEAST_EFFECT, _CHANCE_KEPT = 0.01, 0.3
+_LEAST_EFFECT, _CHANCE_KEPT = 0.01, 0.2
 # The share of rows on which the edits of a rubric change the verdict.
 _CHANGED = 0.17
 # Of the calls so much at most is kept for pruning and for the choice among the finalists.
@@ -526,8 +526,6 @@ class _Search:
             state = self._on_all_rows(state)
         self._archive(state)
         is_best = state.estimate > self.best.estimate and self._is_clearly_better(state)
-        if self.round and not is_best:
-            return False
         self.parent = state
         self.groups.start_again()
         if is_best:
@@ -592,13 +590,13 @@ class _Search:
         for candidate in self._candidates(edits):
             own = effects if candidate == edits else ()
             try:
-                finalist = self._judged(candidate, own)
+                one = finalist(task, self.purchases, self.guard, candidate, own)
             except NoRoom:
                 break
-            if finalist.score > finalist.before:
-                found.append(finalist)
+            if one.score > one.before:
+                found.append(one)
         self._tell("choosing")
-        found.sort(key=lambda finalist: -finalist.score)
+        found.sort(key=lambda one: -one.score)
         return tuple(found[:MOST_FINALISTS])
 
     def _candidates(self, best: tuple[Edit, ...]) -> list[tuple[Edit, ...]]:
@@ -618,22 +616,29 @@ class _Search:
         best = self.purchases.verdicts(self.best.rubric, rows)
         return np.asarray(rows[(first != best) & (first >= 0) & (best >= 0)])
 
-    def _judged(self, edits: tuple[Edit, ...], effects: tuple[EditEffect, ...]) -> Finalist:
-        task = self.task
-        rubric = self.guard.applied(edits)
-        first = self.purchases.verdicts(task.rubric, task.validation)
-        second = self.purchases.verdicts(rubric, task.validation)
-        both = (first >= 0) & (second >= 0)
-        rows = task.validation[both]
-        truth: BoolArray = task.rows.truth[rows]
-        passes_before, passes_after = first[both] == 1, second[both] == 1
-        scores = self.purchases.scores(task.rubric)
-        cut = best_cut(task.rows.truth[task.train], scores[task.train], task.score)
-        return Finalist(
-            rubric,
-            edits,
-            task.score(truth, passes_after),
-            task.score(truth, passes_before),
-            effects,
-            shift(truth, scores[rows], passes_before, passes_after, cut, task.score),
-        )
+
+def finalist(
+    task: SearchTask,
+    purchases: Purchases,
+    guard: EditGuard,
+    edits: tuple[Edit, ...],
+    effects: tuple[EditEffect, ...] = (),
+) -> Finalist:
+    """The rubric with these edits, judged on the rows to choose on. Raises NoRoom, Refused."""
+    rubric = guard.applied(edits)
+    first = purchases.verdicts(task.rubric, task.validation)
+    second = purchases.verdicts(rubric, task.validation)
+    both = (first >= 0) & (second >= 0)
+    rows = task.validation[both]
+    truth: BoolArray = task.rows.truth[rows]
+    passes_before, passes_after = first[both] == 1, second[both] == 1
+    scores = purchases.scores(task.rubric)
+    cut = best_cut(task.rows.truth[task.train], scores[task.train], task.score)
+    return Finalist(
+        rubric,
+        edits,
+        task.score(truth, passes_after),
+        task.score(truth, passes_before),
+        effects,
+        shift(truth, scores[rows], passes_before, passes_after, cut, task.score),
+    )
