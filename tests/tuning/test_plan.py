@@ -18,23 +18,23 @@ def plan(cluster, **options):
 
 
 def test_independent_rows_follow_the_normal_rule_of_thumb():
-    # (1.96 + .84)^2 * (.2 - .05^2) / .05^2 = 620 rows
+    # (1.96 + .84)^2 * (.2 - .05^2) / .05^2 = 620 rows, and 2 / .05 more for counting whole rows
     found = plan(np.arange(300), churn=0.2)
     five, ten = found.needed
-    assert five.rows == pytest.approx(620, abs=8)
+    assert five.rows == pytest.approx(660, abs=8)
     assert five.clusters == five.rows
     assert five.labelled == math.ceil(five.rows / 0.3)
-    assert ten.rows == pytest.approx(149, abs=5)
-    # The least gain that 300 rows show: 2.8 * sqrt(.2 / 300)
-    assert found.detectable == pytest.approx(0.072, abs=0.002)
-    assert five.power == pytest.approx(0.49, abs=0.03)
-    assert ten.power > 0.97
+    assert ten.rows == pytest.approx(149 + 20, abs=5)
+    # The least gain that 300 rows show: 2.8 * sqrt((.2 - .075^2) / 300) + 1 / 300
+    assert found.detectable == pytest.approx(0.0746, abs=0.002)
+    assert five.power == pytest.approx(0.43, abs=0.03)
+    assert ten.power > 0.95
 
 
 def test_clusters_ask_for_more_rows_by_their_design_effect():
     alone = plan(np.arange(600), churn=0.2).needed[0]
     grouped = plan(np.repeat(np.arange(120), 5), churn=0.2, icc=0.3).needed[0]
-    assert grouped.rows == pytest.approx(alone.rows * (1 + 4 * 0.3), rel=0.03)
+    assert grouped.rows == pytest.approx(alone.rows * (1 + 4 * 0.3), rel=0.05)
     assert grouped.clusters == pytest.approx(grouped.rows / 5, abs=1)
 
 
@@ -42,7 +42,7 @@ def test_three_finalists_ask_for_more_rows_than_one():
     one = plan(np.arange(300), churn=0.2).needed[0]
     three = plan(np.arange(300), churn=0.2, finalists=3).needed[0]
     # (2.394 + .842)^2 / (1.96 + .842)^2 = 1.33
-    assert three.rows == pytest.approx(1.33 * one.rows, rel=0.01)
+    assert three.rows == pytest.approx(1.33 * one.rows, rel=0.02)
 
 
 def test_nine_clusters_are_too_few_and_the_plan_says_so():

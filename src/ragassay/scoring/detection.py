@@ -74,8 +74,8 @@ def rates_of(table: FloatArray) -> Rates | None:
     if tp + fn == 0 or fp + tn == 0:
         return None
     hits = (tp + 0.5) / (tp + fn + 1)
-    false_alarms = (fp + 0.5) / (fp + tn + 1)
-    return Rates(hits, false_alarms, (tp + fn) / (tp + fp + fn + tn))
+    passed_falsely = (fp + 0.5) / (fp + tn + 1)
+    return Rates(hits, passed_falsely, (tp + fn) / (tp + fp + fn + tn))
 
 
 def d_prime(table: FloatArray) -> float | None:
@@ -84,21 +84,26 @@ def d_prime(table: FloatArray) -> float | None:
     return None if rates is None else rates.d_prime
 
 
+def false_alarms(precision: float, recall: float, prevalence: float) -> float:
+    """F = R v (1 - P) / (P (1 - v)): the share of what people fail that a judge passes."""
+    return recall * prevalence * (1 - precision) / (precision * (1 - prevalence))
+
+
 def rates_from(precision: float, recall: float, prevalence: float) -> Rates:
     """The rates that a printed precision and recall imply at a prevalence.
 
-    F = R v (1 - P) / (P (1 - v)). Raises ValueError where no judge has these figures at this
-    prevalence, or where one of the rates would be 0 or 1.
+    Raises ValueError where no judge has these figures at this prevalence, or where one of the rates
+    would be 0 or 1.
     """
     for name, value in (("precision", precision), ("recall", recall), ("prevalence", prevalence)):
         if not 0 < value < 1:
             raise ValueError(f"{name} must lie between 0 and 1, not {value:g}")
-    false_alarms = recall * prevalence * (1 - precision) / (precision * (1 - prevalence))
-    if false_alarms >= 1:
+    rate = false_alarms(precision, recall, prevalence)
+    if rate >= 1:
         raise ValueError(
             f"precision {precision:g} and recall {recall:g} cannot be at prevalence {prevalence:g}"
         )
-    return Rates(recall, false_alarms, prevalence)
+    return Rates(recall, rate, prevalence)
 
 
 def positives_implied(precision: float, recall: float, fp: int, fn: int) -> tuple[float, float]:
@@ -110,6 +115,12 @@ def positives_implied(precision: float, recall: float, fp: int, fn: int) -> tupl
     by_precision = fp * precision / (1 - precision) + fn
     by_recall = fn / (1 - recall)
     return by_precision, by_recall
+
+
+def rates_from_counts(recall: float, false_passes: int, false_fails: int, rows: int) -> Rates:
+    """The rates that a printed recall and the counts of both errors imply among so many rows."""
+    positives = false_fails / (1 - recall)
+    return Rates(recall, false_passes / (rows - positives), positives / rows)
 
 
 def gain_parts(before: Rates, after: Rates, figure: str) -> GainParts:

@@ -22,7 +22,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -55,6 +54,8 @@ SHOWN = (
     "pass_rate",
 )
 """Figures of pass or fail that are printed before and after; d' and AUC join them."""
+BLOCK = 2_000_000
+"""Signs of clusters in memory at a time."""
 _NOISE = 1e-12
 _WORLDS = 2_000
 """Simulated openings of the sealed part by which the bias of picking a finalist is estimated."""
@@ -141,6 +142,16 @@ class Certification:
     gain: float
     bias: float
     recut: Finalist | None = None
+
+    @property
+    def share_by_recut(self) -> float | None:
+        """How much of the finalist's gain on these rows another cut alone reaches; None without a
+        gain or a cut.
+        """
+        whole = self.finalists[self.printed].gain.difference
+        if self.recut is None or whole <= _NOISE:
+            return None
+        return self.recut.gain.difference / whole
 
 
 def certify(
@@ -291,20 +302,15 @@ def _swaps(aim: Aim, pair: Pair, observed: float, draws: int, seed: int) -> tupl
     change = change[np.abs(change).sum(1) > 0]
     if _is_count(aim) and pair.clusters == int(pair.baseline.sum()):
         return _mcnemar(change), "McNemar, exact and one-sided"
-    if len(change) <= ALL_SWAPS:
-        signs = _all_signs(len(change))
-        how = "all swaps of clusters"
-    else:
-        signs = _random_signs(len(change), draws, seed)
-        how = f"{draws:,} random swaps of clusters"
+    every = len(change) <= ALL_SWAPS
+    swapped = _all_swaps(change) if every else _random_swaps(change, draws, seed)
     both = (pair.baseline + pair.candidate).sum(0)
-    swapped = signs @ change
     gains = aim.value((both + swapped) / 2) - aim.value((both - swapped) / 2)
     as_large = int((gains >= observed - _NOISE).sum())
-    if len(change) <= ALL_SWAPS:
-        return as_large / len(signs), how
-    # The order seen is one of the draws.
-    return (as_large + 1) / (draws + 1), how
+    if every:
+        return as_large / len(swapped), "all swaps of clusters"
+    # The verdicts as they are count as one of the draws.
+    return (as_large + 1) / (draws + 1), f"{draws:,} random swaps of clusters"
 
 
 def _is_count(aim: Aim) -> bool:
@@ -323,19 +329,23 @@ def _mcnemar(change: FloatArray) -> float:
     return incomplete_beta(wins, n - wins + 1, 0.5)
 
 
-@lru_cache(maxsize=16)
-def _all_signs(clusters: int) -> FloatArray:
-    """(2^clusters, clusters) of -1 and 1: every way to swap."""
-    numbers = np.arange(2**clusters)
-    bits = (numbers[:, None] >> np.arange(clusters)) & 1
-    return np.asarray(1.0 - 2.0 * bits, dtype=np.float64)
+def _all_swaps(change: FloatArray) -> FloatArray:
+    """(2^clusters, 4) the tables' difference for every way to swap."""
+    clusters = len(change)
+    bits = (np.arange(2**clusters)[:, None] >> np.arange(clusters)) & 1
+    return np.asarray((1.0 - 2.0 * bits) @ change, dtype=np.float64)
 
 
-@lru_cache(maxsize=4)
-def _random_signs(clusters: int, draws: int, seed: int) -> FloatArray:
-    """(draws, clusters) of -1 and 1, the same for the same arguments."""
-    bits = np.random.default_rng(seed).integers(0, 2, (draws, clusters), dtype=np.int8)
-    return np.asarray(1.0 - 2.0 * bits, dtype=np.float64)
+def _random_swaps(change: FloatArray, draws: int, seed: int) -> FloatArray:
+    """(draws, 4) the tables' difference for random swaps, the same for the same arguments."""
+    rng = np.random.default_rng(seed)
+    swapped = np.empty((draws, change.shape[1]))
+    block = max(1, BLOCK // len(change))
+    for start in range(0, draws, block):
+        part = swapped[start : start + block]
+        bits = rng.integers(0, 2, (len(part), len(change)), dtype=np.int8)
+        part[:] = (1.0 - 2.0 * bits) @ change
+    return swapped
 
 
 # ---- the honest gain ----

@@ -122,13 +122,15 @@ def search_plan(
     sizes = np.unique(cluster, return_counts=True)[1].astype(np.float64)
     notes = _assumed(baseline, churn, icc if len(sizes) < len(cluster) else 0.0)
     table = _table(passed) if baseline is None else baseline
-    spread = row_spread(aim, table, CHURN if churn is None else churn)
+    changed = CHURN if churn is None else churn
+    spread = row_spread(aim, table, changed)
     if len(sizes) == len(cluster):
         icc = 0.0
     case = _Sealed(
         rows=len(cluster),
         sizes=sizes,
         spread=spread,
+        row_worth=spread / math.sqrt(changed),
         icc=ICC if icc is None else icc,
         level=1 - 2 * LEVEL / finalists,
     )
@@ -164,11 +166,15 @@ def row_spread(aim: Aim, table: FloatArray, churn: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Sealed:
-    """Sealed rows: their clusters' sizes, the spread of a row, and the level of the test."""
+    """Sealed rows: their clusters' sizes, the spread of a row, and the level of the test.
+
+    row_worth: what one row that changes moves the value by, times the rows.
+    """
 
     rows: int
     sizes: FloatArray
     spread: float
+    row_worth: float
     icc: float
     level: float
 
@@ -194,7 +200,9 @@ class _Sealed:
         # The differences' own mean is no spread.
         variance = max(self.spread**2 - gain**2, gain**2 * 0.01)
         error = math.sqrt(variance * self.effect / rows)
-        return design.noncentral_power(gain / error, freedom, self.level)
+        # An exact test counts whole rows, which costs it one on average (Fleiss 1981).
+        seen = max(0.0, gain - self.row_worth / rows)
+        return design.noncentral_power(seen / error, freedom, self.level)
 
     def detectable(self) -> float | None:
         """The least gain with a power of `POWER`; None where there is none."""
