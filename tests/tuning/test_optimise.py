@@ -101,7 +101,7 @@ def test_sealed_rows_are_opened_once(ask: Any) -> None:
 def test_a_plan_that_is_declined_costs_nothing(ask: Any, server: LLMServer) -> None:
     with pytest.raises(NothingToDo) as declined:
         ask(rows(), confirm=lambda plan: False)
-    assert declined.value.code == "E0708"
+    assert declined.value.code == "E0707"
     assert server.calls == 0
 
 
@@ -126,7 +126,7 @@ def test_a_judge_that_fails_on_a_third_of_the_rows_is_not_optimised(
     server.answer = fails
     with pytest.raises(ProviderError) as lost:
         ask(rows())
-    assert lost.value.code == "E0707"
+    assert lost.value.code == "E0706"
 
 
 def without(field: str) -> list[Row]:

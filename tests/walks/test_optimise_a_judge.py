@@ -50,7 +50,7 @@ def test_a_judge_that_passes_wrong_numbers_is_improved_and_the_gain_is_certified
 
     # Nobody is at the terminal: nothing starts that was not confirmed.
     refused = shell(optimise, code=2)
-    assert any("error[E0708]" in line for line in refused.messages)
+    assert any("error[E0707]" in line for line in refused.messages)
     assert server.calls == asked
 
     found = shell(f"{optimise} --yes --html report.html")

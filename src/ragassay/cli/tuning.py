@@ -119,7 +119,7 @@ def optimise(  # plain: a parameter is an option with its help
             **judging,
         )
     except NothingToDo as declined:
-        if forecast and declined.code == "E0708":
+        if forecast and declined.code == "E0707":
             return
         raise
     print_result("optimisation", result, json_, optimisation_report)
@@ -130,10 +130,10 @@ def optimise(  # plain: a parameter is an option with its help
 
 
 def _confirmed() -> bool:
-    """Whether a person at the terminal says yes. Raises SetupError E0708 where there is none."""
+    """Whether a person at the terminal says yes. Raises SetupError E0707 where there is none."""
     if not sys.stdin.isatty():
         raise SetupError(
-            "E0708",
+            "E0707",
             "Nobody is there to confirm the plan.",
             fix="read it above, and give --yes",
         )

@@ -101,7 +101,7 @@ def optimise(
     )
     ready = prepared(asked)
     if confirm is not None and not confirm(ready):
-        raise NothingToDo("E0708", "The plan was declined, and nothing was asked.")
+        raise NothingToDo("E0707", "The plan was declined, and nothing was asked.")
     proposer_options = _proposer_options(
         judge, reflector, options, reflector_base_url, reflector_api_key_env, reflector_price
     )

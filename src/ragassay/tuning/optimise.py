@@ -24,13 +24,14 @@ from ragassay.scoring import coefficients
 from ragassay.tuning.aim import Aim
 from ragassay.tuning.bench import MOST_LOST, StoreBench
 from ragassay.tuning.certify import Certification, certify
+from ragassay.tuning.engines import engine
 from ragassay.tuning.free_steps import CutStep, recut
 from ragassay.tuning.guard import shingles_of
 from ragassay.tuning.labels import Labels
 from ragassay.tuning.noise import NoiseFloor, noise_floor
 from ragassay.tuning.plan import SearchPlan, search_plan
 from ragassay.tuning.record import SearchRecord
-from ragassay.tuning.search import SearchResult, SearchTask, search
+from ragassay.tuning.search import SearchResult, SearchTask
 from ragassay.tuning.slices import Slice, find_slices
 from ragassay.tuning.spending import Spending
 from ragassay.tuning.splits import SHARES, Split, split
@@ -142,7 +143,8 @@ class Prepared:
 
 
 def prepared(asked: Asked) -> Prepared:
-    """Divide the rows and plan; nothing is asked yet. Raises as `split`."""
+    """Divide the rows and plan; nothing is asked yet. Raises as `split` and `engine`."""
+    engine(asked.engine)  # one that cannot be used is told before anything is paid
     division = split(asked.labels.rows, shares=asked.shares, column=asked.split_by, seed=asked.seed)
     plan = search_plan(
         asked.aim,
@@ -272,7 +274,7 @@ class Optimiser:
             forbidden=shingles_of(texts),
             seed=asked.seed,
         )
-        return search(task, self.bench, proposer, self.watch)
+        return engine(asked.engine).search(task, self.bench, proposer, self.watch)
 
     # -- the certificate
 
@@ -343,13 +345,13 @@ class Candidate:
 
 
 def _check_judged(answers: Answers, bench: StoreBench) -> None:
-    """Raise ProviderError E0707 where the judge lost too many verdicts to be measured."""
+    """Raise ProviderError E0706 where the judge lost too many verdicts to be measured."""
     lost = 1 - float(answers.judged.mean())
     if lost < MOST_LOST:
         return
     why = max(bench.lost, key=lambda reason: bench.lost[reason], default="")
     raise ProviderError(
-        "E0707",
+        "E0706",
         f"The judge gave no verdict on {lost:.0%} of the rows.",
         where=bench.judge_uri,
         why=shorten(why, 200),
