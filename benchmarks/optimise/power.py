@@ -21,7 +21,7 @@ from ragassay.tuning.aim import Aim
 from ragassay.tuning.plan import search_plan
 
 TITLE = "Power, and the printed gain"
-SEED, RUNS = 20261125, 500
+SEED, RUNS = 20261125, 600
 LATER = (1.0, 0.8, 0.5)
 """Gains of the three finalists, as shares of the first one's."""
 AIMS: Mapping[str, Aim] = {"accuracy": Aim("accuracy"), "f1": Aim("f1"), "kappa": Aim("kappa")}
@@ -163,9 +163,16 @@ def page(found: dict[str, Any]) -> list[str]:
     ]
     for one in cases:
         asked = "" if one["asked"] is None else f"{one['asked']:.2f}"
+        power = f"{one['power']:.3f} ± {_half_width(one):.3f}"
+        excess = f"{one['excess']:+.4f} ± {1.96 * one['error']:.4f}"
         lines.append(
             f"| {one['rows']:,} ({one['name']}) | {one['clusters']:,} | {one['icc']:g} |"
             f" {one['churn']:g} | {one['aim']} | {one['finalists']} | {one['true']:+.3f} |"
-            f" {one['power']:.3f} | {asked} | {one['excess']:+.4f} ± {1.96 * one['error']:.4f} |"
+            f" {power} | {asked} | {excess} |"
         )
     return lines
+
+
+def _half_width(one: dict[str, Any]) -> float:
+    """Of the 95 % interval of a power."""
+    return float(1.96 * np.sqrt(one["power"] * (1 - one["power"]) / one["runs"]))

@@ -8,7 +8,7 @@ and the larger p counts:
   every row is its own cluster and both errors cost the same, this is McNemar's exact test.
 - Student's t on the cluster jackknife of the difference, with Kish's effective clusters less one
   degrees of freedom. It holds where the two err differently, as a stricter judge does, and where
-  clusters differ much in size; there the swaps alone pass up to 3.3 % of nulls at 2.5 %.
+  clusters differ much in size; there the swaps alone pass about 3 % of nulls at 2.5 %.
 
 Up to three finalists are tested once, with Holm's correction. They come in the order of their
 validation value, fixed before the sealed rows are opened: the first one that is certified is

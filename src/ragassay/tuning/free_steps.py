@@ -4,8 +4,8 @@ A cut that is refitted on the rows at hand gains where the old one is far off, a
 what it took from chance. So it is moved only with reason. Where the aim weighs both errors alike, a
 wrong cut shows in the rates: the judge then passes more rows, or fewer, than people do. That
 difference is known far better than the gain itself. So the cut moves only where the two pass rates
-differ beyond chance (95 %, over clusters), only to where the judge passes as nearly as possible as
-many rows as people do, and only if the aim's value rises by it.
+differ beyond chance (90 %, over clusters), only to where the judge passes as nearly as possible as
+many rows as people do, and only if that halves the difference and raises the aim's value.
 
 Where the aim does not weigh them alike (a mark, unequal costs, precision) no rate is the right one.
 The best cut is taken then, if its gain lies beyond chance at 99 %. The limits were chosen on
@@ -30,10 +30,12 @@ from ragassay.scoring.clusters import FEWEST
 from ragassay.tuning.aim import Aim
 from ragassay.tuning.values import Answers, BoolArray, FloatArray, IntArray
 
-CHANCE = 0.975
+CHANCE = 0.95
 """Quantile of Student's t that the pass rates' difference must exceed, either way."""
 CHANCE_OF_GAIN = 0.99
 """Quantile that the gain must exceed where the pass rates say nothing."""
+CLOSER = 0.5
+"""Share of the pass rates' difference that a new cut may leave."""
 MOST_CUTS = 20
 FOLDS = 5
 _EVEN = ("f1", "kappa", "accuracy", "mcc", "ac1")
@@ -210,8 +212,8 @@ def _by_rates(rows: _Rows, tables: FloatArray, present: FloatArray) -> tuple[int
     whole = tables.sum(1)
     gaps = np.abs(whole[:, 1] - whole[:, 2]) / len(rows.truth)
     best = int(gaps.argmin())
-    if gaps[best] >= abs(gap):
-        return None, f"{rates}, and no other cut is nearer"
+    if gaps[best] >= CLOSER * abs(gap):
+        return None, f"{rates}, and no other cut is much nearer"
     return best, rates
 
 
