@@ -26,7 +26,7 @@ CALLS = 2000
 """Calls that an optimisation may buy where no cap is given."""
 
 
-def optimise(
+def optimise(  # plain: it is the signature, and what each argument means
     metric: str,
     labels: object,
     *,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragassay.core import DataError, Sample, shorten
@@ -130,16 +130,24 @@ def _columns(
 ) -> dict[str, tuple[str, ...]]:
     """The user's columns that divide the rows: those of few short values, and the slices."""
     columns: dict[str, tuple[str, ...]] = {}
-    for name in dict.fromkeys(name for sample in samples for name in sample.slices):
+    for name in _names(sample.slices for sample in samples):
         columns[name] = tuple(sample.slices.get(name, "") for sample in samples)
-    known = {name for names in ALIASES.values() for name in names} | {*ALIASES, label, "judges"}
-    for name in dict.fromkeys(name for record in records for name in record):
+    known = {*ALIASES, label, "judges"}.union(*ALIASES.values())
+    for name in _names(records):
         if name in known or name in columns or len(columns) >= _MOST_COLUMNS:
             continue
         values = tuple(_value(record.get(name)) for record in records)
         if 2 <= len(set(values)) <= _MOST_VALUES and not _is_a_label(values):
             columns[name] = values
     return columns
+
+
+def _names(rows: Iterable[Mapping[str, object]]) -> list[str]:
+    """The names of all rows, in the order in which they come."""
+    names: dict[str, None] = {}
+    for row in rows:
+        names.update(dict.fromkeys(row))
+    return list(names)
 
 
 def _value(cell: object) -> str:

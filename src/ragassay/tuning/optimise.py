@@ -257,7 +257,9 @@ class Optimiser:
     ) -> SearchResult:
         asked, division = self.asked, self.division
         hidden = np.setdiff1d(np.arange(len(self.rows)), division.train)
-        texts = [text for row in hidden.tolist() for text in self.rows.texts[row].values()]
+        texts: list[str] = []
+        for row in hidden.tolist():
+            texts += self.rows.texts[row].values()
         places = np.searchsorted(self.open_rows, division.train)
         of_train = Answers(baseline.score[places], baseline.passes[places])
         self.slices = find_slices(aim, self.rows, division.train, of_train)

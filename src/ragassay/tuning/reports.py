@@ -117,8 +117,8 @@ def _figures(judges: Iterable[tuple[str, Judged]]) -> Table:
         rows.append(tuple(cells))
     heads = ("", "tp / fp / fn / tn", *(_TITLES.get(name, name) for name in _SHOWN))
     # A figure a row: nine columns do not fit a terminal.
-    turned = [(head, *(row[at] for row in rows)) for at, head in enumerate(heads) if at]
-    return Table(("", *(row[0] for row in rows)), tuple(turned))
+    turned = [(head, *column) for head, *column in zip(heads, *rows, strict=True)]
+    return Table(turned[0], tuple(turned[1:]))
 
 
 def _changes(result: Optimisation) -> Iterator[Block]:
