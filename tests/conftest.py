@@ -85,11 +85,13 @@ run again is listed at the end (`RERUN`), and one that is listed twice is to be 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the slow tests, and let a test that failed have another try."""
+    """Mark the slow tests, and let a test that failed beside others have another try."""
+    beside_others = "PYTEST_XDIST_WORKER" in os.environ
     for item in items:
         place = item.path.relative_to(Path(__file__).parent)
         timing = item.get_closest_marker("timing") is not None
-        item.add_marker(pytest.mark.flaky(reruns=TIMING_RERUNS if timing else RERUNS))
+        if beside_others:
+            item.add_marker(pytest.mark.flaky(reruns=TIMING_RERUNS if timing else RERUNS))
         if place.parts[0] in SLOW_FOLDERS or place.as_posix() in SLOW_FILES:
             item.add_marker(pytest.mark.slow)
 
