@@ -106,6 +106,7 @@ ADDED = (
     r'"by_default": \[\]',
     r'"users": \[\]',
     r'"feedback": null',
+    r"\"counted_by\": \"line\"",
 )
 """Fields that the JSON of today has besides, at the end of their objects."""
 

@@ -122,7 +122,7 @@ def render_score(score: Score, console: Console | Page) -> None:
 
 def _unreadable_row(page: Page, row: RowResult) -> None:
     bad = row.bad
-    where = f" (line {bad.line})" if bad is not None else ""
+    where = f" ({bad.place})" if bad is not None else ""
     page.line(f"Row {row.id} could not be read{where}", "bold")
     if bad is None:
         return
