@@ -8,7 +8,9 @@ import pytest
 
 DOORS = (
     "ragassay",
+    "ragassay.datasets",
     "ragassay.distributed",
+    "ragassay.judges",
     "ragassay.report",
     "ragassay.runs",
     "ragassay.store",

@@ -83,6 +83,7 @@ def evaluate(  # plain: it is the signature, and what each argument means
     max_cost: float | None = None,
     price: str | None = None,
     cache: bool = True,
+    keep_replies: bool = True,
     no_network: bool = False,
     batch: bool = False,
     wait: bool = True,
@@ -116,7 +117,8 @@ def evaluate(  # plain: it is the signature, and what each argument means
     that gets one wrong is void ("auto": where texts look like an attack). order: of the claims or
     chunks that one call asks about: shuffled by their content, as given, or both: asked in two
     opposite orders and averaged, for up to twice the calls. redact: secrets and personal data are
-    replaced before a judge behind a server sees them. sample: judgments of another number are asked
+    replaced before a judge behind a server sees them. keep_replies: what the judge's model was sent
+    and replied is stored, to be shown with the row. sample: judgments of another number are asked
     anew and kept apart in the cache, to see how far a judge repeats itself. max_calls / max_cost
     (US dollars): hard caps; price: "IN,OUT" in US dollars per million tokens. call_timeout: seconds
     one call may take; attempts: how often it is tried. temperature: of the judge's model (None: the

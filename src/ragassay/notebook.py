@@ -38,7 +38,7 @@ from ragassay.runs.plan import Plan, make_plan, manifest_of
 from ragassay.version import __version__
 
 if TYPE_CHECKING:
-    from ragassay.core import Score
+    from ragassay.core import Exchange, Score
     from ragassay.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -180,7 +180,9 @@ class _RowCapture:
         self._store = store
         self.rows: list[RowResult] = []
 
-    def put_judgments(self, run_id: str, judgments: Sequence[Judgment]) -> None:
+    def put_judgments(
+        self, run_id: str, judgments: Sequence[Judgment], exchanges: Sequence[Exchange] = ()
+    ) -> None:
         self._store.put_judgments(run_id, judgments)
 
     def get_judgments(

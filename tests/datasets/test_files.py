@@ -514,3 +514,18 @@ def test_every_error_of_reading_rows_is_a_ragassay_error(tmp_path):
     for source in (42, None, b"x", object()):
         with pytest.raises(RagAssayError):
             open_rows(source)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_bad_row_of_an_array_is_named_by_its_position(indent, tmp_path):
+    rows = [{"id": "a", "question": "q?", "response": "r"}, 7, {"id": "c", "contexts": 3}]
+    (tmp_path / "rows.json").write_text(json.dumps(rows, indent=indent), encoding="utf-8")
+    _, number, wrong = open_rows(tmp_path / "rows.json")
+    assert isinstance(number, BadRow)
+    assert isinstance(wrong, BadRow)
+    assert (number.id, number.line, number.place) == ("row-2", 2, "row 2")
+    assert (wrong.id, wrong.place) == ("c", "row 3")
+    (tmp_path / "rows.jsonl").write_text('{"id": "a", "question": "q"}\n7\n', encoding="utf-8")
+    _, line = open_rows(tmp_path / "rows.jsonl")
+    assert isinstance(line, BadRow)
+    assert (line.id, line.place) == ("line-2", "line 2")

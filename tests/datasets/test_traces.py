@@ -220,3 +220,126 @@ def test_recorded_spans_of_real_instrumentors_are_rows():
     (haystack,) = rows["haystack"]
     assert (haystack.question, haystack.response) == ("refund window?", ANSWER)
     assert haystack.contexts == ()
+
+
+def otlp_span(name: str, kind: str, parent: str = "", **attributes: object) -> dict:
+    """A span as OTLP's JSON has it: 64-bit numbers are texts, values are named by their type."""
+
+    def typed(value: object) -> dict:
+        if isinstance(value, list):
+            return {"arrayValue": {"values": [typed(each) for each in value]}}
+        return {"intValue": str(value)} if isinstance(value, int) else {"stringValue": value}
+
+    named = {"openinference.span.kind": kind, **attributes}
+    return {
+        "traceId": "5b8efff798038103d269b633813fc60c",
+        "spanId": name,
+        "parentSpanId": parent,
+        "name": name,
+        "startTimeUnixNano": "1795357052000000000",
+        "endTimeUnixNano": "1795357053250000000",
+        "attributes": [{"key": key, "value": typed(value)} for key, value in named.items()],
+    }
+
+
+OTLP = {
+    "resourceSpans": [
+        {
+            "resource": {"attributes": []},
+            "scopeSpans": [
+                {
+                    "scope": {"name": "openinference"},
+                    "spans": [
+                        otlp_span(
+                            "root",
+                            "CHAIN",
+                            **{"input.value": "How long is it?", "output.value": "2.7 km."},
+                        ),
+                        otlp_span(
+                            "search",
+                            "RETRIEVER",
+                            "root",
+                            **{"retrieval.documents.0.document.content": "It is 2.7 km long."},
+                        ),
+                        otlp_span(
+                            "model",
+                            "LLM",
+                            "root",
+                            **{"llm.token_count.prompt": 40, "llm.token_count.completion": 7},
+                        ),
+                    ],
+                }
+            ],
+        }
+    ]
+}
+
+
+@pytest.mark.parametrize("name", ["indented.json", "line.json", "lines.jsonl"])
+def test_spans_in_the_json_of_otlp_are_rows_of_their_traces(name: str, tmp_path: Path) -> None:
+    text = json.dumps(OTLP, indent=1 if name.startswith("indented") else None)
+    (tmp_path / name).write_text(text + "\n", encoding="utf-8")
+    (row,) = open_rows(tmp_path / name)
+    assert isinstance(row, Sample)
+    assert (row.question, row.response) == ("How long is it?", "2.7 km.")
+    assert [context.text for context in row.contexts or ()] == ["It is 2.7 km long."]
+    assert row.usage is not None
+    assert (row.usage.input_tokens, row.usage.output_tokens, row.usage.latency) == (40, 7, 1.25)
+
+
+def test_a_run_of_langsmith_has_contexts_and_tokens_from_the_runs_inside_it() -> None:
+    run = {
+        "id": "r1",
+        "run_type": "chain",
+        "inputs": {"question": "How long is it?"},
+        "outputs": {"answer": "2.7 km."},
+        "child_runs": [
+            {
+                "id": "r2",
+                "run_type": "chain",
+                "inputs": {},
+                "outputs": {},
+                "child_runs": [
+                    {
+                        "id": "r3",
+                        "run_type": "retriever",
+                        "inputs": {"query": "long"},
+                        "outputs": {
+                            "documents": [
+                                {"page_content": "It is 2.7 km long.", "metadata": {"id": "d1"}}
+                            ]
+                        },
+                    }
+                ],
+            },
+            {
+                "id": "r4",
+                "run_type": "llm",
+                "inputs": {"messages": []},
+                "outputs": {"generations": []},
+                "prompt_tokens": 40,
+                "completion_tokens": 7,
+            },
+        ],
+    }
+    (row,) = open_rows([run])
+    assert isinstance(row, Sample)
+    assert (row.question, row.response) == ("How long is it?", "2.7 km.")
+    assert [context.text for context in row.contexts or ()] == ["It is 2.7 km long."]
+    assert row.usage is not None
+    assert (row.usage.input_tokens, row.usage.output_tokens) == (40, 7)
+    # What the run itself says goes before what the runs inside it say.
+    (named,) = open_rows([{**run, "prompt_tokens": 41, "outputs": {"answer": "x", "contexts": []}}])
+    assert isinstance(named, Sample)
+    assert named.contexts == ()
+    assert named.usage is not None
+    assert named.usage.input_tokens == 41
+
+
+def test_retrieval_without_texts_is_no_empty_retrieval() -> None:
+    spans = [otlp_span("search", "", **{"gen_ai.operation.name": "retrieval"})]
+    spans[0]["attributes"].pop(0)
+    spans.append(otlp_span("root", "CHAIN", **{"input.value": "q?", "output.value": "a"}))
+    (row,) = open_rows([{"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}])
+    assert isinstance(row, Sample)
+    assert row.contexts is None

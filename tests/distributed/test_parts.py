@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from ragassay.core import (
     ChatReply,
     EnvironmentFailure,
+    Exchange,
     Judgment,
+    KeptMessage,
     Ledger,
     Manifest,
     RowResult,
@@ -84,15 +86,21 @@ def replied(part: Path, key: str) -> None:
     log.close(finished=False)
 
 
-def contents(store: Store) -> tuple[list[RowResult], Spend]:
-    return list(store.rows("run-1")), store.spend("run-1")
+def exchange(key: str) -> Exchange:
+    return Exchange(2, "j", "groundedness", (key,), (KeptMessage("user", ("?",)),), "reply")
+
+
+def contents(store: Store) -> tuple[list[RowResult], Spend, list[Exchange]]:
+    return list(store.rows("run-1")), store.spend("run-1"), store.exchanges("run-1", 2)
 
 
 def test_a_part_is_taken_in_once_however_often_that_is_tried(whole: Store) -> None:
     whole.put_rows("run-1", [row(0), row(1, "old", done=False)])
     whole.put_judgments("run-1", [judgment("a")])
     part = part_of(whole, "0-3")
-    part.put_judgments("run-1", [judgment("b"), judgment("c"), judgment("a", 3)])
+    part.put_judgments(
+        "run-1", [judgment("b"), judgment("c"), judgment("a", 3)], [exchange("b"), exchange("c")]
+    )
     part.put_rows("run-1", [row(0, "not this one"), row(1, "new"), row(2)])
     take(whole, part.own, "run-1")
     once = contents(whole)
@@ -105,6 +113,7 @@ def test_a_part_is_taken_in_once_however_often_that_is_tried(whole: Store) -> No
     ]
     assert once[1].calls == 4
     assert whole.get_judgments([("j", "a")])["j", "a"].rating == 3
+    assert once[2] == [exchange("b"), exchange("c")]
     assert not whole.check()
     part.close()
 

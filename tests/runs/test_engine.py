@@ -294,7 +294,7 @@ def test_a_store_that_fails_ends_the_run_before_more_is_paid_for(store) -> None:
     class Full:
         puts = 0
 
-        def put_judgments(self, run_id, judgments) -> Never:
+        def put_judgments(self, run_id, judgments, exchanges=()) -> Never:
             raise EnvironmentFailure("E0506", "The disk is full.")
 
         def get_judgments(self, addresses, *, run_id=None):

@@ -23,11 +23,11 @@ class Watched:
     def __init__(self, store) -> None:
         self.store, self.commits, self.fail = store, 0, None
 
-    def put_judgments(self, run_id, judgments) -> None:
+    def put_judgments(self, run_id, judgments, exchanges=()) -> None:
         if self.fail:
             raise self.fail
         self.commits += 1
-        self.store.put_judgments(run_id, judgments)
+        self.store.put_judgments(run_id, judgments, exchanges)
 
     def get_judgments(self, addresses, *, run_id=None):
         return self.store.get_judgments(addresses, run_id=run_id)

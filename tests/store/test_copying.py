@@ -20,8 +20,10 @@ from ragassay.core import (
     Context,
     DataError,
     EnvironmentFailure,
+    Exchange,
     HumanLabel,
     Judgment,
+    KeptMessage,
     Ledger,
     Profile,
     RowResult,
@@ -57,11 +59,17 @@ def rows(count: int) -> list[RowResult]:
     ]
 
 
+def exchange(key: str, row: int = 0) -> Exchange:
+    messages = (KeptMessage("user", ("Judge this: ", "contexts.0", " é \ud800")),)
+    return Exchange(row, "j", "groundedness", (key, "further"), messages, "{} \ud800", 3, "length")
+
+
 def fill(store: Store, make_manifest, count: int = 40) -> None:
     for run_id in ("run-1", "run-2"):
         store.create_run(make_manifest(run_id, rows=count, name="nightly"))
         store.put_rows(run_id, rows(count))
-        store.put_judgments(run_id, [judgment(f"{run_id}-{i}") for i in range(3 * count)])
+        judgments = [judgment(f"{run_id}-{i}") for i in range(3 * count)]
+        store.put_judgments(run_id, judgments, [exchange(f"{run_id}-{i}", i) for i in range(9)])
         store.put_batch(run_id, Batch("batch-1", "ended", ("k",), "2026-11-21T00:00:00Z"))
         store.update_run(
             run_id, state=RunState.BUDGET, stop_reason="cap \ud800", ledger=LEDGER, seconds=1.5
@@ -101,6 +109,7 @@ def held(store: Store) -> list[object]:
         found += [run, list(store.rows(run.run_id)), list(store.rows(run.run_id, order="worst"))]
         found += [store.labels(run.run_id), store.batches(run.run_id), store.spend(run.run_id)]
         found += [store.get_judgments(wanted, run_id=run.run_id), list(store.done(run.run_id))]
+        found += [store.exchanges(run.run_id, i) for i in range(10)]
     return found
 
 

@@ -106,6 +106,7 @@ ADDED = (
     r'"by_default": \[\]',
     r'"users": \[\]',
     r'"feedback": null',
+    r"\"counted_by\": \"line\"",
 )
 """Fields that the JSON of today has besides, at the end of their objects."""
 
@@ -156,6 +157,16 @@ def test_a_former_store_is_shown_and_exported_as_before(tmp_path: Path) -> None:
     assert {path.name for path in output.iterdir()} == names == set(former_store.WRITTEN)
     compared = {name: differences(name, output / name) for name in sorted(names)}
     assert {name: lines for name, lines in compared.items() if lines} == {}
+
+
+def test_a_former_run_says_that_it_kept_no_replies(tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+    shutil.copy(DATA / "former.db", store)
+    with ragassay.open_run("judged", store=store) as run:
+        row = next(iter(run.rows()))
+        asked = run.asked(row)
+    assert asked.exchanges == ()
+    assert asked.why == "the run was made by a version that did not keep replies"
 
 
 def test_a_former_run_that_a_cap_stopped_keeps_its_results_and_is_not_mixed_with_new_wording(

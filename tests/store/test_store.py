@@ -28,8 +28,10 @@ from ragassay.core import (
     Counts,
     Diagnosis,
     EnvironmentFailure,
+    Exchange,
     JudgeInfo,
     Judgment,
+    KeptMessage,
     Ledger,
     Manifest,
     Part,
@@ -45,6 +47,10 @@ from ragassay.core import (
 from ragassay.store import IndexSet, Store, codec, default_location, migrate, schema, sqlite
 from support.present import present
 from support.store_faults import NEXT, next_version
+
+
+def exchange(*keys: str, row: int = 7) -> Exchange:
+    return Exchange(row, "j", "groundedness", keys, (KeptMessage("user", ("Judge.",)),), "{}")
 
 
 def manifest(run_id: str = "run-1", name: str = "", rows: int = 100) -> Manifest:
@@ -149,6 +155,31 @@ def child(code: str, *arguments: object) -> subprocess.Popen[str]:
 
 # ── judgments and runs
 # ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_a_row_asked_is_found_by_the_row_and_by_its_first_request(either: Store) -> None:
+    first = exchange("a", "b")
+    either.create_run(manifest("run-2"))
+    either.put_judgments("run-1", [judgment("a"), judgment("b")], [first, exchange("c", row=8)])
+    either.put_judgments("run-2", [judgment("a")], [exchange("a")])
+    assert either.exchanges("run-1", 7) == [first]
+    assert either.exchanges("run-1", 6) == []
+    assert either.rows_that_asked(["a", "nowhere"]) == [("run-1", 7), ("run-2", 7)]
+    assert either.rows_that_asked([]) == []
+    assert either.check() == ()
+
+
+def test_an_exchange_that_was_changed_on_the_disk_is_damage(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s.db") as store:
+        store.create_run(manifest())
+        store.put_judgments("run-1", [judgment("a")], [exchange("a")])
+    with sqlite3.connect(tmp_path / "s.db") as database:
+        database.execute("UPDATE exchanges SET payload = CAST(payload || x'00' AS BLOB)")
+    with Store.open(tmp_path / "s.db") as store:
+        assert store.check() == ("run run-1, row 7: an exchange: the checksum does not match",)
+        with pytest.raises(EnvironmentFailure) as caught:
+            store.exchanges("run-1", 7)
+    assert caught.value.code == "E0503"
 
 
 def test_the_newest_judgment_that_may_be_used_again_is_found(either: Store) -> None:

@@ -234,18 +234,29 @@ def show(
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """Show a run's summary, or one of its rows."""
+    """Show a run's summary, or one of its rows; with -v also what the judge was asked about it, and
+    its raw replies.
+    """
     from ragassay import api
-    from ragassay.report import render_row, render_summary, row_json, summary_json
+    from ragassay.report import (
+        render_asked,
+        render_row,
+        render_summary,
+        row_json,
+        summary_json,
+    )
     from ragassay.runs.row_lookup import find_row
 
     with api.open_run(run, store=store) as opened:
         if row is not None:
             result = find_row(opened, row)
+            asked = opened.asked(result) if shown.verbose else None
             if json_:
-                print_json(row_json(result))
-            else:
-                render_row(result, console(), opened.manifest)
+                print_json(row_json(result, asked))
+                return
+            render_row(result, console(), opened.manifest)
+            if asked is not None:
+                render_asked(asked, console())
         elif json_:
             print_json(summary_json(opened.summary))
         else:

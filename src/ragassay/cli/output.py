@@ -195,13 +195,35 @@ def _print_table(content: TableContent) -> None:
 
     from ragassay.report import plain
 
+    columns = zip(content.head, *content.rows, strict=True)
+    # Of each column the longest word.
+    widths = [max(map(len, " ".join(column).split()), default=0) for column in columns]
+    page = console()
+    if sum(widths) + 2 * len(widths) > page.width:
+        _print_apart(content)
+        return
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for name in content.head:
-        # Folded and not cut off: a name or a figure that does not fit is still all there.
-        table.add_column(Text(plain(name)), overflow="fold")
+    for name, width in zip(content.head, widths, strict=True):
+        # Folded and not cut off, and never within a word: a name or a figure is all there.
+        table.add_column(Text(plain(name)), overflow="fold", min_width=width)
     for row in content.rows:
         table.add_row(*(Text(plain(cell)) for cell in row))
-    console().print(table)
+    page.print(table)
+
+
+def _print_apart(content: TableContent) -> None:
+    """A table that does not fit, row by row: the first cell, and below it the others by name."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from ragassay.report import plain
+
+    page = console()
+    for first, *others in content.rows:
+        page.print(Text(plain(first)))
+        for name, cell in zip(content.head[1:], others, strict=True):
+            if cell:
+                page.print(Padding(Text(plain(f"{name}: {cell}")), (0, 0, 0, 2), expand=False))
 
 
 def read_lines(path: Path) -> list[str]:

@@ -35,6 +35,7 @@ from ragassay.core.errors import (
     nearest,
     shorten,
 )
+from ragassay.core.exchange import AskedOfRow, Exchange, KeptMessage, ShownExchange
 from ragassay.core.fingerprint import digest
 from ragassay.core.judgment import (
     BOTH_ORDERS,
@@ -123,6 +124,10 @@ __all__ = [
     "Disagreement",
     "EnvironmentFailure",
     "Evidence",
+    "AskedOfRow",
+    "Exchange",
+    "KeptMessage",
+    "ShownExchange",
     "FactFinding",
     "FIGURES",
     "Figure",

@@ -77,7 +77,8 @@ class Sample:
 class BadRow:
     """A row that could not be read: a record beside the others, never a silent gap.
 
-    id: the row's id where it could be read, else "line-N". line: as of a Sample.
+    id: the row's id where it could be read, else "line-N", or "row-N" where rows are counted by
+    position. line: as of a Sample. counted_by: what it counts.
     code: key of the error catalogue. what / why / fix: as in RagAssayError.
     """
 
@@ -87,3 +88,9 @@ class BadRow:
     what: str
     why: str = ""
     fix: str = ""
+    counted_by: str = "line"
+
+    @property
+    def place(self) -> str:
+        """Where it stood in its source: "line 3", or "row 3" of an array or table."""
+        return f"{'row' if self.counted_by == 'position' else 'line'} {self.line}"

@@ -125,13 +125,15 @@ class RowMaker:
     def make(self, line: int, row: Row | Trouble) -> Sample | BadRow:
         """The Sample of the row in this line."""
         if isinstance(row, Trouble):
+            word = "row" if self.reader.counted_by == "position" else "line"
             return BadRow(
-                f"line-{line}",
+                f"{word}-{line}",
                 line,
                 row.code,
                 f"{self.reader.where(line)}: {row.what}",
                 row.why,
                 row.fix,
+                self.reader.counted_by,
             )
         problems: Problems = []
         own_id = self._id(row, problems)
@@ -160,6 +162,7 @@ class RowMaker:
             f"{self.reader.where(line)}: {what}",
             shorten(why, 200),
             "correct the row, or name another column: --map FIELD=COLUMN",
+            self.reader.counted_by,
         )
 
     def _with_column(self, problem: Problem) -> str:

@@ -20,10 +20,19 @@ import orjson
 from ragassay.datasets.cells import TEXT_KEYS
 from ragassay.datasets.outputs import contexts_in, part, question_in, response_in
 
-_INPUTS = ("mlflow.spanInputs", "input.value")
-_OUTPUTS = ("mlflow.spanOutputs", "output.value")
+_INPUTS = ("mlflow.spanInputs", "input.value", "traceloop.entity.input")
+_OUTPUTS = ("mlflow.spanOutputs", "output.value", "traceloop.entity.output")
 _KINDS = ("mlflow.spanType", "openinference.span.kind")
 _LLM = ("LLM", "CHAT_MODEL")
+_OPERATIONS = {
+    "chat": "LLM",
+    "text_completion": "LLM",
+    "generate_content": "LLM",
+    "embeddings": "EMBEDDING",
+}
+"""Names of `gen_ai.operation.name` -> the kind of span that they are."""
+_RUN_KINDS = {"retriever": "RETRIEVER", "llm": "LLM", "embedding": "EMBEDDING"}
+"""`run_type` of LangSmith's runs -> the kind of span that they are."""
 _FIGURES: Mapping[str, tuple[str, ...]] = {
     "input_tokens": ("llm.token_count.prompt", "gen_ai.usage.input_tokens"),
     "output_tokens": ("llm.token_count.completion", "gen_ai.usage.output_tokens"),
@@ -38,6 +47,7 @@ _REPLY = re.compile(r"llm\.output_messages\.\d+\.message\.content")
 # What frameworks of Python log of objects that are no JSON: "ChatMessage(_role=...", "<TextNode(".
 _PRINTED_OBJECT = re.compile(r"<?[A-Z]\w*\(\w+=")
 _MOST_SPANS = 10_000
+_DEEPEST_RUN = 60
 
 
 @dataclass(slots=True)
@@ -52,7 +62,8 @@ class _Span:
 
     @property
     def kind(self) -> str:
-        return str(self.value(_KINDS) or "").upper()
+        operation = _OPERATIONS.get(str(self.attributes.get("gen_ai.operation.name")), "")
+        return str(self.value(_KINDS) or operation).upper()
 
     def value(self, names: Sequence[str]) -> Any:
         """The first of these attributes, with what is written as JSON in a text parsed."""
@@ -69,8 +80,42 @@ def spans_in(trace: Mapping[str, object]) -> list[Mapping[str, Any]]:
     for holder in (trace, data if isinstance(data, dict) else {}):
         spans = _parsed(holder.get("spans"))
         if isinstance(spans, list):
-            return [span for span in spans[:_MOST_SPANS] if isinstance(span, dict)]
+            found: list[Mapping[str, Any]] = []
+            found += [span for span in spans[:_MOST_SPANS] if isinstance(span, dict)]
+            if found and all("run_type" in span for span in found):
+                return [_span_of_run(run) for run in _runs_in(found)][:_MOST_SPANS]
+            return found
     return []
+
+
+def _runs_in(runs: Sequence[Mapping[str, Any]], depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """LangSmith's runs with those inside them."""
+    for run in runs:
+        yield run
+        inside = run.get("child_runs")
+        if isinstance(inside, list) and depth < _DEEPEST_RUN:
+            children = [child for child in inside if isinstance(child, dict)]
+            yield from _runs_in(children, depth + 1)
+
+
+def _span_of_run(run: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A run of LangSmith as a span of OpenInference."""
+    kind = _RUN_KINDS.get(str(run.get("run_type")), "CHAIN")
+    return {
+        "span_id": run.get("id"),
+        # A run without the id of its parent is inside one all the same: no root with a duration.
+        "parent_id": run.get("parent_run_id") or "parent",
+        "start_time": run.get("start_time"),
+        "attributes": {
+            "openinference.span.kind": kind,
+            "input.value": run.get("inputs"),
+            "output.value": run.get("outputs"),
+            "llm.token_count.prompt": run.get("prompt_tokens"),
+            "llm.token_count.completion": run.get("completion_tokens"),
+            "llm.token_count.total": run.get("total_tokens"),
+            "llm.cost.total": run.get("total_cost"),
+        },
+    }
 
 
 def fields_of_spans(spans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -187,10 +232,12 @@ def _attributes(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _otlp_value(value: Any) -> Any:
-    """The value of OTLP's JSON: {"stringValue": ...}, {"intValue": "7"} ..."""
+    """The value of OTLP's JSON: {"stringValue": ...}, {"intValue": "7"}, {"arrayValue": ...} ..."""
     if not isinstance(value, dict) or len(value) != 1:
         return value
     ((kind, inner),) = value.items()
+    if kind == "arrayValue" and isinstance(inner, dict):
+        return [_otlp_value(each) for each in inner.get("values") or ()]
     return int(inner) if kind == "intValue" and str(inner).isdecimal() else inner
 
 

@@ -141,8 +141,8 @@ def _duration_of_root_span(spans: Sequence[Mapping[str, object]]) -> float | Non
     for span in spans:
         if span.get("parent_id") or span.get("parent_span_id") or span.get("parentSpanId"):
             continue
-        start = _nanoseconds(span, "start_time_unix_nano", "start_time")
-        end = _nanoseconds(span, "end_time_unix_nano", "end_time")
+        start = _nanoseconds(span, "start_time_unix_nano", "startTimeUnixNano", "start_time")
+        end = _nanoseconds(span, "end_time_unix_nano", "endTimeUnixNano", "end_time")
         if start is not None and end is not None and 0 <= end - start < _MOST_NANOSECONDS:
             return (end - start) / 1e9
         times = _moment(span.get("start_time")), _moment(span.get("end_time"))
@@ -161,6 +161,8 @@ def _nanoseconds(span: Mapping[str, object], *keys: str) -> int | None:
         value = span.get(key)
         if type(value) is int:
             return value
+        if isinstance(value, str) and value.isdecimal() and len(value) < 20:
+            return int(value)  # as JSON made of protobuf writes 64 bits
     return None
 
 

@@ -36,7 +36,7 @@ from ragassay.core import (
 from ragassay.dispatch import add_ledgers
 
 if TYPE_CHECKING:
-    from ragassay.core import Manifest
+    from ragassay.core import Exchange, Manifest
     from ragassay.runs import Replies, ReplyLog
     from ragassay.store import Store
 
@@ -159,8 +159,10 @@ class PartStore:
             self.own.close()
             raise
 
-    def put_judgments(self, run_id: str, judgments: Sequence[Judgment]) -> None:
-        self.own.put_judgments(run_id, judgments)
+    def put_judgments(
+        self, run_id: str, judgments: Sequence[Judgment], exchanges: Sequence[Exchange] = ()
+    ) -> None:
+        self.own.put_judgments(run_id, judgments, exchanges)
 
     def put_rows(self, run_id: str, results: Sequence[RowResult]) -> None:
         self.own.put_rows(run_id, results)

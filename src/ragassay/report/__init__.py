@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ragassay.report.output_files import check_output_file
     from ragassay.report.records import FORMATS, export, scores_frame, scores_table
     from ragassay.report.summary import summarise
-    from ragassay.report.terminal import render_gates, render_row, render_runs
+    from ragassay.report.terminal import render_asked, render_gates, render_row, render_runs
     from ragassay.report.terminal_comparison import render_comparison
     from ragassay.report.terminal_summary import Detail, render_summary, summary_text
     from ragassay.report.text import plain, seen
@@ -81,6 +81,7 @@ __all__ = [
     "render_certificates",
     "render_comparison",
     "render_gates",
+    "render_asked",
     "render_row",
     "render_runs",
     "render_summary",
@@ -122,7 +123,7 @@ __getattr__ = lazy_names(
         "mlflow_run": ("log_to_mlflow", "mlflow_metrics"),
         "summary": ("summarise",),
         "text": ("plain", "seen"),
-        "terminal": ("render_gates", "render_row", "render_runs"),
+        "terminal": ("render_asked", "render_gates", "render_row", "render_runs"),
         "terminal_comparison": ("render_comparison",),
         "terminal_summary": ("Detail", "render_summary", "summary_text"),
         "wording": ("headline", "number_words", "percent_interval"),

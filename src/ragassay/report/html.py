@@ -1,8 +1,9 @@
 """A run as one self-contained web page.
 
-The page asks for nothing from anywhere, works without its script, and holds no data inside a
-script: everything judged passes Jinja's escaping. A content security policy with the hashes of our
-own style and script stands behind it.
+The page asks for nothing from anywhere and holds no data inside a script: everything judged passes
+Jinja's escaping. Without its script it shows each row with its verdict, cause and response, and of
+a few rows everything. Of many rows the rest is packed (see `packed_rows`). A content security
+policy with the hashes of our own style and script stands behind it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ragassay.diagnosis import part_text
 from ragassay.report import wording as say
 from ragassay.report.claims import claims_of
 from ragassay.report.marks import Segment, Span, segments
+from ragassay.report.packed_rows import PackedRows
 from ragassay.report.pages import FOLDER, environment, hash_of, write_whole
 from ragassay.report.proof import badness, located, overruled, place, worst_score
 from ragassay.report.summary import summarise
@@ -42,6 +44,10 @@ if TYPE_CHECKING:
 
 _LONGEST = 20_000  # characters shown of one text; the store has the rest
 BINS = 10  # of the distribution of a metric
+MOST_WHOLE = 20
+"""Rows up to which the page holds each whole. Of more rows what opens is packed, or a thousand of
+them would be a page of seven megabytes.
+"""
 _SIGNS = {"supported": "✓", "admits not knowing": "✓", "not supported": "✗", "not judged": "?"}
 # The class of each sign in the style sheet: supported, not supported, unknown, other.
 _KINDS = {"✓": "s", "✗": "n", "?": "u", "–": "o"}
@@ -70,6 +76,7 @@ def write_html(
         f"default-src 'none'; style-src '{hash_of(style)}'; script-src '{hash_of(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
+    shown = min(max_rows, _shown_rows(store, run_id, summary))
     template = _environment().get_template("report.html.j2")
     # Generated piece by piece, and rows as they are read: memory does not follow their number.
     stream = template.generate(
@@ -84,7 +91,9 @@ def write_html(
         titles={share.cause.name: share.cause.title for share in summary.causes},
         app=say.app_words(summary),
         ledger=say.ledger_words(summary),
-        shown=min(max_rows, _shown_rows(store, run_id, summary)),
+        shown=shown,
+        whole=shown <= MOST_WHOLE,
+        packed=PackedRows(),
         rows=_rows(store, run_id, summary, max_rows),
     )
     write_whole(path, stream)

@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from ragassay.core import RowResult, Summary
+from ragassay.core import AskedOfRow, RowResult, Summary
 from ragassay.report.wording import headline
 
 if TYPE_CHECKING:
@@ -47,11 +47,14 @@ def summary_json(summary: Summary) -> dict[str, object]:
     return {"schema": SCHEMA, "kind": "summary", "headline": headline(summary), **values}
 
 
-def row_json(row: RowResult) -> dict[str, object]:
-    """One row for `--json`: sample, scores with their parts, diagnosis."""
+def row_json(row: RowResult, asked: AskedOfRow | None = None) -> dict[str, object]:
+    """One row for `--json`: sample, scores with their parts, diagnosis. asked: what the judge's
+    model was sent about it, with the replies.
+    """
     values = as_json(row)
     assert isinstance(values, dict)
-    return {"schema": SCHEMA, "kind": "row", "id": as_json(row.id), **values}
+    shown = {} if asked is None else {"asked": as_json(asked)}
+    return {"schema": SCHEMA, "kind": "row", "id": as_json(row.id), **values, **shown}
 
 
 def run_json(run: StoredRun) -> dict[str, object]:

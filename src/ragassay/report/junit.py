@@ -128,7 +128,7 @@ def _skipped(metric: str, reason: str) -> str:
 def _bad_rows(bad: list[BadRow], out: TextIO) -> None:
     out.write(f'<testsuite name="rows" {_numbers([len(bad), 0, len(bad), 0])}>\n')
     for row in bad:
-        body = _body(f"line {row.line}. {row.why} {row.fix}")
+        body = _body(f"{row.place}. {row.why} {row.fix}")
         attributes = f"type={_attribute(row.code)} message={_attribute(row.what)}"
         out.write(f'<testcase classname="rows" name={_attribute(row.id)}>')
         out.write(f"<error {attributes}>{body}</error></testcase>\n")

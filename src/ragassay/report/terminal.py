@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from ragassay.core import (
+    AskedOfRow,
     Cause,
     Diagnosis,
     Manifest,
@@ -55,6 +56,31 @@ def render_row(row: RowResult, console: Console | Page, manifest: Manifest | Non
     _scores(page, row, manifest)
 
 
+def render_asked(asked: AskedOfRow, console: Console | Page) -> None:
+    """What the judge's model was sent about a row, message by message, and its raw replies."""
+    page = page_on(console)
+    if asked.why:
+        page.title("What the judge was asked")
+        page.line(asked.why, indent=2)
+    for number, exchange in enumerate(asked.exchanges, 1):
+        of = f" of {len(asked.exchanges)}" if len(asked.exchanges) > 1 else ""
+        model = f", asked of {exchange.model}" if exchange.model else ""
+        page.title(f"Call {number}{of} to the judge: {exchange.rubric}{model}")
+        if exchange.run_id:
+            page.note(f"asked in the run {exchange.run_id}, whose judgments were reused")
+        if exchange.missing:
+            page.line(f"not all of it can be shown: {exchange.missing}", "yellow", indent=2)
+        for role, text in exchange.messages:
+            page.line(f"{role}:", "bold", indent=2)
+            page.line(text, indent=4)
+        finish = "" if exchange.finish in ("", "stop") else f" ({exchange.finish})"
+        page.line(f"reply{finish}:", "bold", indent=2)
+        if exchange.failure:
+            page.line(f"none came: {exchange.failure}", "yellow", indent=4)
+        else:
+            page.line(exchange.reply or "(empty)", indent=4)
+
+
 def _scores(page: Page, row: RowResult, manifest: Manifest | None) -> None:
     """A line a metric; those that do not apply together, by their reason."""
     heads = [
@@ -96,7 +122,7 @@ def render_score(score: Score, console: Console | Page) -> None:
 
 def _unreadable_row(page: Page, row: RowResult) -> None:
     bad = row.bad
-    where = f" (line {bad.line})" if bad is not None else ""
+    where = f" ({bad.place})" if bad is not None else ""
     page.line(f"Row {row.id} could not be read{where}", "bold")
     if bad is None:
         return

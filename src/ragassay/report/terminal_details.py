@@ -181,7 +181,7 @@ def bad_rows(page: Page, s: Summary) -> None:
         return
     page.title(f"{say.count(s.bad, 'row')} could not be read")
     for bad in s.bad_rows[:BAD_ROWS_SHOWN]:
-        words = f"line {bad.line}, row {bad.id}: {bad.code} {bad.what}"
+        words = f"{bad.place}, row {bad.id}: {bad.code} {bad.what}"
         if bad.why:
             words += f" ({bad.why})"
         page.line(words, indent=2)

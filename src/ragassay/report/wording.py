@@ -829,4 +829,4 @@ def bad_row(s: Summary) -> str:
     """The first of the rows that could not be read, and how many there are."""
     first = s.bad_rows[0]
     more = f" and {s.bad - 1:,} more (-v)" if s.bad > 1 else " (-v)"
-    return f"could not be read: line {first.line}{more}: {first.code} {first.what} {first.fix}"
+    return f"could not be read: {first.place}{more}: {first.code} {first.what} {first.fix}"

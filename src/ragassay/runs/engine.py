@@ -21,6 +21,7 @@ from ragassay.dispatch import (
     LocalBudget,
     Stopped,
 )
+from ragassay.judges import Judge
 from ragassay.models import Model
 from ragassay.runs.journal import ClaimStore, Journal, JournalStore, text_size
 from ragassay.runs.judge_runner import JudgeRunner
@@ -46,13 +47,15 @@ MOST_IN_WORK = 1 << 25
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSettings:
     """How a run is driven. policy: how hard to try a call. concurrency: calls at once, at most.
-    cache: whether judgments of other runs are used. batched: the model's calls wait in batches, so
+    cache: whether judgments of other runs are used. keep_replies: whether calls and replies are
+    stored. batched: the model's calls wait in batches, so
     many rows are in work at once and a stop waits for none.
     """
 
     policy: CallPolicy
     concurrency: int = 32
     cache: bool = True
+    keep_replies: bool = False
     batched: bool = False
 
 
@@ -128,9 +131,7 @@ class Engine:
             storage=lambda: str(getattr(store, "waiting", "")),
         )
         pending = PendingJudgments()
-        self._judging = JudgeRunner(
-            measurement.judge, self._journal, self._dispatcher, pending, self._abort
-        )
+        self._judging = self._make_judging(measurement.judge, settings, pending)
         self._shared = self._make_shared(claims, run, pending, settings.policy.patience)
         self._scorer = self._make_scorer(measurement, run, pending)
         # Rows are the unit of admission, calls the unit of concurrency: enough rows to keep all
@@ -146,6 +147,18 @@ class Engine:
         self._state = RunState.RUNNING
         self._reason = ""
         self._fatal: BaseException | None = None
+
+    def _make_judging(
+        self, judge: Judge, settings: EngineSettings, pending: PendingJudgments
+    ) -> JudgeRunner:
+        return JudgeRunner(
+            judge,
+            self._journal,
+            self._dispatcher,
+            pending,
+            self._abort,
+            keep_replies=settings.keep_replies,
+        )
 
     def _make_shared(
         self,

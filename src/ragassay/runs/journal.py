@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ragassay.core import (
     BadRow,
+    Exchange,
     Judgment,
     JudgmentAddress,
     Ledger,
@@ -71,7 +72,9 @@ nobody knows whether to ask: these are not kept waiting for others.
 class JournalStore(Protocol):
     """What the journal needs of a store."""
 
-    def put_judgments(self, run_id: str, judgments: Sequence[Judgment]) -> None: ...
+    def put_judgments(
+        self, run_id: str, judgments: Sequence[Judgment], exchanges: Sequence[Exchange] = ()
+    ) -> None: ...
 
     def get_judgments(
         self, addresses: Sequence[JudgmentAddress], *, run_id: str | None = None
@@ -203,12 +206,12 @@ class Journal:
         if self._row_error is not None:
             raise self._row_error
 
-    async def put(self, judgments: Sequence[Judgment]) -> None:
-        """Make the judgments durable."""
+    async def put(self, judgments: Sequence[Judgment], exchanges: Sequence[Exchange] = ()) -> None:
+        """Make the judgments durable, with the exchanges that they come from."""
         if judgments:
             for judgment in judgments:
                 self._own_keys.add(judgment.key)
-            await self._submit(_JobKind.STORE_JUDGMENTS, judgments)
+            await self._submit(_JobKind.STORE_JUDGMENTS, (judgments, exchanges))
 
     async def write_intent(self, ledger: Ledger) -> None:
         """Make durable, before a call is sent, a ledger that already counts the call; the newest of
@@ -391,9 +394,11 @@ class Journal:
 
     def _put(self, jobs: Sequence[_Job]) -> None:
         judgments: list[Judgment] = []
+        exchanges: list[Exchange] = []
         for job in jobs:
-            judgments += job.value
-        self._store.put_judgments(self._run_id, judgments)
+            judgments += job.value[0]
+            exchanges += job.value[1]
+        self._store.put_judgments(self._run_id, judgments, exchanges)
         self._last_number += len(judgments)
 
     def _get(self, jobs: Sequence[_Job], *, own_only: bool) -> list[_Result]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, field
+from typing import NamedTuple, cast
 
 from ragassay.core import (
     Ask,
     CallFailed,
+    Exchange,
     JudgeFlow,
     Judgment,
     JudgmentAddress,
@@ -22,6 +23,7 @@ from ragassay.core import (
     Recall,
     Reply,
     Request,
+    Sample,
     Status,
     is_fault,
     memory_failure,
@@ -29,27 +31,40 @@ from ragassay.core import (
 )
 from ragassay.dispatch import Dispatcher, Stopped
 from ragassay.judges import Judge
+from ragassay.runs.exchanges import exchange_of
 from ragassay.runs.journal import Journal
 from ragassay.runs.pending import PendingJudgments
 
 NO_VERDICT = "the judge gave no verdict"
 
 
+class AskedRow(NamedTuple):
+    """What a row asks: its index in the data, the row, and the Requests by key."""
+
+    row_index: int
+    sample: Sample
+    requests: dict[str, tuple[JudgmentAddress, Request]]
+
+
 @dataclass(slots=True)
 class _Group:
-    """Requests of one rubric that a judge answers together. unsettled: the addresses of those that
-    have no Judgment yet, by key.
+    """Requests of one rubric that a judge answers together, about one row. unsettled: the
+    addresses of those that have no Judgment yet, by key. exchanges: the calls that were answered
+    since the last Judgments, to be stored with the next ones.
     """
 
     rubric: str
     unsettled: dict[str, JudgmentAddress]
+    row: AskedRow
+    exchanges: list[Exchange] = field(default_factory=list)
 
 
 class JudgeRunner:
     """Has a judge answer Requests. Whatever happens, every Request is settled or failed in
     `pending`.
 
-    abort: called with the error that ends the whole run.
+    abort: called with the error that ends the whole run. keep_replies: whether exchanges are
+    stored.
     """
 
     def __init__(
@@ -59,7 +74,10 @@ class JudgeRunner:
         dispatcher: Dispatcher,
         pending: PendingJudgments,
         abort: Callable[[BaseException], None],
+        *,
+        keep_replies: bool = False,
     ) -> None:
+        self._keep_replies = keep_replies
         self._judge = judge
         self._journal = journal
         self._dispatcher = dispatcher
@@ -69,17 +87,17 @@ class JudgeRunner:
         self.asked = 0
         """How often a flow asked for calls."""
 
-    async def begin(self, rows: Iterable[dict[str, tuple[JudgmentAddress, Request]]]) -> None:
-        """Have the judge answer the Requests of each row (by key), each group as a task of its own.
-        Groups that it answers without a call, as by rules, are stored together.
+    async def begin(self, rows: Iterable[AskedRow]) -> None:
+        """Have the judge answer the Requests of each row, each group as a task of its own. Groups
+        that it answers without a call, as by rules, are stored together.
         """
         immediate: list[tuple[_Group, Sequence[Judgment]]] = []
-        for asked in rows:
+        for row in rows:
+            asked = row.requests
             for requests in self._judge.groups([request for _, request in asked.values()]):
                 await self._dispatcher.turn()  # a prompt takes long to write
-                group = _Group(
-                    requests[0].rubric, {request.key: asked[request.key][0] for request in requests}
-                )
+                unsettled = {request.key: asked[request.key][0] for request in requests}
+                group = _Group(requests[0].rubric, unsettled, row)
                 try:
                     flow = self._judge.answer(requests)
                     first = next(flow)
@@ -163,10 +181,11 @@ class JudgeRunner:
         if isinstance(step, Recall):
             stored = await self._journal.lookup(step.addresses)
             return cast(tuple[Reply, ...], tuple(stored.values()))
-        return await self._ask(cast(Ask, step))
+        return await self._ask(group, cast(Ask, step))
 
     async def _settle(self, group: _Group, judgments: Sequence[Judgment]) -> None:
-        await self._journal.put(judgments)
+        exchanges, group.exchanges = group.exchanges, []
+        await self._journal.put(judgments, exchanges)
         for judgment in judgments:
             address = group.unsettled.pop(judgment.key, None)
             if address is not None:
@@ -196,7 +215,19 @@ class JudgeRunner:
         if isinstance(error, RagAssayError):
             self._abort(error)
 
-    async def _ask(self, step: Ask) -> tuple[Reply, ...]:
+    async def _ask(self, group: _Group, step: Ask) -> tuple[Reply, ...]:
+        replies = await self._replies_to(step)
+        if self._keep_replies and group.unsettled:
+            judge = next(iter(group.unsettled.values()))[0]
+            keys = list(group.unsettled)
+            index, sample, _ = group.row
+            for call, reply in zip(step.calls, replies, strict=True):
+                kept = exchange_of(call, reply, index, sample, group.rubric, judge, keys)
+                if kept is not None:
+                    group.exchanges.append(kept)
+        return replies
+
+    async def _replies_to(self, step: Ask) -> tuple[Reply, ...]:
         self.asked += 1
         if len(step.calls) == 1:
             return (await self._dispatcher.call(step.calls[0]),)

@@ -12,24 +12,28 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ragassay.core import Judgment, JudgmentAddress, Request, Spend
+from ragassay.core import Judgment, JudgmentAddress, Request, Sample, Spend
 from ragassay.dispatch import LocalBudget
 from ragassay.judges import Judge
 from ragassay.metrics import MetricFlow
 from ragassay.runs.journal import Journal
-from ragassay.runs.judge_runner import JudgeRunner
+from ragassay.runs.judge_runner import AskedRow, JudgeRunner
 from ragassay.runs.pending import PendingJudgments
 from ragassay.runs.progress import Progress
 from ragassay.runs.shared_purchases import SharedPurchases
 
 
 class Question(NamedTuple):
-    """What a metric's flow asks about a row. row: its place in its block; metric: its position."""
+    """What a metric's flow asks about a row. row: its place in its block; metric: its position;
+    row_index: of the row in the data.
+    """
 
     row: int
     metric: int
     flow: MetricFlow
     requests: list[tuple[JudgmentAddress, Request]]
+    row_index: int
+    sample: Sample
 
 
 class JudgmentLookup:
@@ -164,19 +168,22 @@ def _by_row(
     questions: Sequence[Question],
     new: dict[JudgmentAddress, Request],
     unasked: Collection[JudgmentAddress],
-) -> list[dict[str, tuple[JudgmentAddress, Request]]]:
+) -> list[AskedRow]:
     """The Requests at these addresses, by row and key, each under the first row that asks it.
 
     The judge is given the Requests of one row at a time: what stands in one prompt never depends on
     which rows are driven together.
     """
-    rows: dict[int, dict[str, tuple[JudgmentAddress, Request]]] = {}
+    rows: dict[int, AskedRow] = {}
     left = set(unasked)
     for question in questions:
         for address, request in question.requests:
             if address in left:
                 left.discard(address)
-                rows.setdefault(question.row, {})[request.key] = address, new[address]
+                asked = rows.get(question.row)
+                if asked is None:
+                    asked = rows[question.row] = AskedRow(question.row_index, question.sample, {})
+                asked.requests[request.key] = address, new[address]
     return list(rows.values())
 
 

@@ -261,6 +261,12 @@ class Options:
         None, "IN,OUT in US dollars per million tokens.", on_resume=OnResume.LASTING
     )
     cache: bool = option(True, "Do not reuse judgments of earlier runs.", flags=("--no-cache",))
+    keep_replies: bool = option(
+        True,
+        "Do not keep what the judge's model was sent and replied.",
+        flags=("--no-keep-replies",),
+        on_resume=OnResume.ONCE,
+    )
     no_network: bool = option(False, "Make any network call an error.", on_resume=OnResume.ONCE)
     app: str | None = option(
         None,
@@ -431,7 +437,7 @@ class Option:
     @property
     def is_switched_off(self) -> bool:
         """Whether its flag says that it is not wanted, as "--no-cache" does."""
-        return self.flags == (f"--no-{self.name}",)
+        return self.flags == (f"--no-{self.name.replace('_', '-')}",)
 
     @property
     def choices(self) -> tuple[str, ...]:

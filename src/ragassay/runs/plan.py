@@ -127,6 +127,7 @@ class Setup:
             policy=CallPolicy(timeout=options.call_timeout, attempts=options.attempts),
             concurrency=options.concurrency,
             cache=options.cache,
+            keep_replies=options.keep_replies,
             batched=self.batches is not None,
         )
 

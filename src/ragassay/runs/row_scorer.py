@@ -215,7 +215,7 @@ class _BlockScoring:
             scorer.note_wait(self._samples, flows, "the judge's answer for")
             judgments = await scorer.lookup.resolve(questions)
             steps: list[_NextStep] = []
-            for row, position, flow, requests in questions:
+            for row, position, flow, requests, *_ in questions:
                 answers = tuple([judgments[address] for address, _ in requests])
                 self._note_answers(row, answers)
                 steps.append((row, position, flow, answers))
@@ -267,7 +267,8 @@ class _BlockScoring:
         flow, asked = step
         address_of = self._scorer.lookup.address_of
         requests = [(address_of(request), request) for request in asked]
-        self._questions.append(Question(row, position, flow, requests))
+        index, sample = self._samples[row]
+        self._questions.append(Question(row, position, flow, requests, index, sample))
 
     async def _users_step(
         self, row: int, position: int, flow: MetricFlow | None, answers: tuple[Judgment, ...]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragassay.core import (
+    AskedOfRow,
     Judgment,
     Ledger,
     Manifest,
@@ -113,6 +114,14 @@ class Run:
         addresses = list(itertools.product(fingerprints, keys))
         stored = self.store.get_judgments(addresses)
         return {key: judgment for (_, key), judgment in stored.items()}
+
+    def asked(self, row: RowResult) -> AskedOfRow:
+        """What the judge's model was sent about a row, and its raw replies; or why they cannot be
+        shown.
+        """
+        from ragassay.runs.exchanges import asked_of
+
+        return asked_of(self, row)
 
     def rows(self) -> Iterator[RowResult]:
         """All rows in the order of the source."""

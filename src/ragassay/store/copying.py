@@ -21,6 +21,7 @@ from ragassay.core import DataError, SetupError
 from ragassay.store import codec, paging, schema
 from ragassay.store.access import IN_LIST
 from ragassay.store.batches import BATCH
+from ragassay.store.exchanges import EXCHANGE
 from ragassay.store.judgments import JUDGMENT
 from ragassay.store.paging import portions
 from ragassay.store.rows import BODY, ROW
@@ -144,6 +145,8 @@ def _copy_run(source: Store, target: Store, run_id: str, number: int, copied: Co
         for judgments in _judgments(source, number):
             _insert(target, schema.judgments, JUDGMENT, [(new, *j[:4]) for j in judgments])
             copied.judgments += len(judgments)
+        for exchanges in source.exchange_records.pages(run_id, number):
+            _insert(target, schema.exchanges, EXCHANGE, [(new, *each) for each in exchanges])
         batches = _batches(source, run_id, number)
         if batches:
             _insert(target, schema.batches, BATCH, [(new, *batch) for batch in batches])
@@ -172,6 +175,7 @@ def _forget(store: Store, number: int) -> None:
         (schema.rows, schema.rows.c.idx),
         (schema.bodies, schema.bodies.c.idx),
         (schema.judgments, schema.judgments.c.id),
+        (schema.exchanges, schema.exchanges.c.id),
         (schema.batches, schema.batches.c.id),
     ):
         while True:
@@ -254,6 +258,9 @@ def _content(store: Store, run_id: str, number: int) -> str:
     for judgments in _judgments(store, number):
         for judge, key, status, payload, *_ in judgments:
             add(judge, key, status, payload)
+    for exchanges in store.exchange_records.pages(run_id, number):
+        for index, key, payload in exchanges:
+            add(index, key, payload)
     for batch, state, _, _, payload in _batches(store, run_id, number):
         add(batch, state, payload)
     return total.hexdigest()

@@ -8,9 +8,10 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from ragassay.core import Judgment, JudgmentAddress, Spend, Status
+from ragassay.core import Exchange, Judgment, JudgmentAddress, Spend, Status
 from ragassay.store import codec, paging, schema
 from ragassay.store.access import IN_LIST, Access
+from ragassay.store.exchanges import EXCHANGE, values_of
 from ragassay.store.locks import RunLocks
 from ragassay.store.runs import RunRecords
 
@@ -37,8 +38,12 @@ class JudgmentRecords:
         self._locks = locks
         self._on_put = on_put
 
-    def put(self, run_id: str, judgments: Sequence[Judgment]) -> None:
-        """Append judgments, all in one commit. Raises ValueError for NaN and infinities."""
+    def put(
+        self, run_id: str, judgments: Sequence[Judgment], exchanges: Sequence[Exchange]
+    ) -> None:
+        """Append judgments and the exchanges that they come from, all in one commit. Raises
+        ValueError for NaN and infinities.
+        """
         number = self._runs.number(run_id)
         self._locks.check_not_lost(run_id, number)
         values = [
@@ -47,9 +52,12 @@ class JudgmentRecords:
         ]
         if not values:
             return
+        replies = values_of(exchanges, run_id, number)
 
         def work(connection: Connection) -> None:
             self._access.database.insert(connection, schema.judgments, JUDGMENT, values)
+            if replies:
+                self._access.database.insert(connection, schema.exchanges, EXCHANGE, replies)
             self._on_put(connection, number, judgments)
 
         self._access.write(work)

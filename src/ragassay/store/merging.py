@@ -14,6 +14,7 @@ from sqlalchemy import Connection, select
 
 from ragassay.store import codec, paging, schema
 from ragassay.store.access import IN_LIST
+from ragassay.store.exchanges import EXCHANGE
 from ragassay.store.judgments import JUDGMENT, group_by_judge
 from ragassay.store.paging import portions
 from ragassay.store.rows import BODY, ROW, delete_unfinished, touch_run
@@ -30,7 +31,34 @@ def take(store: Store, part: Store, run_id: str) -> None:
     number = store.run_records.number(run_id)
     number_in_part = part.run_records.number(run_id)
     _take_judgments(store, number, part, number_in_part)
+    _take_exchanges(store, number, part, run_id, number_in_part)
     _take_rows(store, number, part, number_in_part)
+
+
+def _take_exchanges(
+    store: Store, number: int, part: Store, run_id: str, number_in_part: int
+) -> None:
+    for page in part.exchange_records.pages(run_id, number_in_part):
+        _add_exchanges(store, number, page)
+
+
+def _add_exchanges(store: Store, number: int, page: Sequence[Values]) -> None:
+    """Add those exchanges that the run does not have, in one commit."""
+
+    def work(connection: Connection) -> None:
+        table = schema.exchanges.c
+        indices = sorted({index for index, _, _ in page})
+        present = set[tuple[int, bytes]]()
+        for start in range(0, len(indices), IN_LIST):
+            query = select(table.idx, table.payload).where(
+                table.run == number, table.idx.in_(indices[start : start + IN_LIST])
+            )
+            present.update((index, payload) for index, payload in connection.execute(query))
+        new = [(number, *value) for value in page if (value[0], value[2]) not in present]
+        if new:
+            store.database.insert(connection, schema.exchanges, EXCHANGE, new)
+
+    store.access.write(work)
 
 
 def _take_judgments(store: Store, number: int, part: Store, number_in_part: int) -> None:

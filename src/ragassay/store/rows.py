@@ -164,6 +164,15 @@ class RowRecords:
             raise self._wrong_row()
         return row
 
+    def at(self, run_id: str, index: int) -> RowResult | None:
+        """The row of this index, None when the run has none."""
+        bodies = schema.bodies.c
+        query = select(bodies.payload).where(
+            bodies.run == self._runs.number(run_id), bodies.idx == index
+        )
+        payload = self._access.scalar(query)
+        return None if payload is None else self._row(run_id, index, payload)
+
     def answered(self, run_id: str, within: range | None) -> dict[int, Sample]:
         """The samples, by index, of rows that are answered by the application and not done."""
         rows = schema.rows.c

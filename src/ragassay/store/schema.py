@@ -31,7 +31,7 @@ READABLE = "0004"
 writer uses.
 """
 
-HEAD = "0006"
+HEAD = "0007"
 """The newest schema version: the revision of the last migration. Versions are decimal numbers and
 only grow.
 """
@@ -217,6 +217,18 @@ batches = Table(  # what providers were asked in one piece and have not answered
     Column("updated", Key, nullable=False),
     Column("payload", LargeBinary, nullable=False),
     UniqueConstraint("run", "batch", name="uq_batches_run_batch"),
+)
+
+exchanges = Table(  # what judges' models were sent, and what they replied
+    "exchanges",
+    metadata,
+    Column("id", Long, primary_key=True),
+    Column("run", Integer, ForeignKey("runs.id", name="fk_exchanges_run"), nullable=False),
+    Column("idx", Long, nullable=False),  # of the row that asked
+    Column("key", Key, nullable=False),  # of the first Request, so that other rows find it too
+    Column("payload", LargeBinary, nullable=False),
+    Index("ix_exchanges_run", "run", "idx"),
+    Index("ix_exchanges_key", "key"),
 )
 
 models = Table(  # what is known of the models behind servers

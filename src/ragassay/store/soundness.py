@@ -20,6 +20,7 @@ from ragassay.core import (
 )
 from ragassay.store import codec, lines, paging, schema
 from ragassay.store.access import Access
+from ragassay.store.exchanges import ExchangeRecords
 from ragassay.store.lines import StoredRun
 from ragassay.store.rows import columns_of
 from ragassay.store.runs import RunRecords
@@ -88,6 +89,7 @@ class SoundnessCheck:
         for page in self._access.pages(query, (rows.idx,), paging.LINES_A_PAGE):
             for entry in page:
                 yield from self._row(run_id, number, entry)
+        yield from ExchangeRecords(self._access, self._runs).problems(run_id, number)
 
     def _row(self, run_id: str, number: int, entry: Any) -> Iterator[str]:
         """A row against its body. entry: its columns."""

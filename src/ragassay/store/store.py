@@ -16,6 +16,7 @@ from sqlalchemy import URL
 from ragassay.core import (
     Batch,
     Certificate,
+    Exchange,
     HumanLabel,
     Judgment,
     JudgmentAddress,
@@ -34,6 +35,7 @@ from ragassay.store.batches import BatchRecords
 from ragassay.store.certificates import CertificateRecords
 from ragassay.store.claims import ClaimRecords
 from ragassay.store.database import Database
+from ragassay.store.exchanges import ExchangeRecords
 from ragassay.store.indices import IndexSet
 from ragassay.store.judgments import JudgmentRecords
 from ragassay.store.known_models import KnownModelRecords
@@ -75,6 +77,7 @@ class Store:
         self._known_models = KnownModelRecords(self.access)
         self._labels = LabelRecords(self.access, self.run_records)
         self._batches = BatchRecords(self.access, self.run_records)
+        self.exchange_records = ExchangeRecords(self.access, self.run_records)
         try:
             # The copy made when this opening migrated an older store.
             self.backup = database.prepare()
@@ -216,9 +219,13 @@ class Store:
 
     # -- judgments
 
-    def put_judgments(self, run_id: str, judgments: Sequence[Judgment]) -> None:
-        """Append judgments, all in one commit. Raises ValueError for NaN and infinities."""
-        self._judgments.put(run_id, judgments)
+    def put_judgments(
+        self, run_id: str, judgments: Sequence[Judgment], exchanges: Sequence[Exchange] = ()
+    ) -> None:
+        """Append judgments and the exchanges that they come from, all in one commit. Raises
+        ValueError for NaN and infinities.
+        """
+        self._judgments.put(run_id, judgments, exchanges)
         self._claims.dropped(run_id, judgments)
 
     def get_judgments(
@@ -246,6 +253,16 @@ class Store:
         process that asked.
         """
         return self._judgments.spend(run_id)
+
+    def exchanges(self, run_id: str, index: int) -> list[Exchange]:
+        """What the row of this index asked judges' models, and what they replied, in order."""
+        return self.exchange_records.of_row(run_id, index)
+
+    def rows_that_asked(self, keys: Sequence[str]) -> list[tuple[str, int]]:
+        """(run, index of the row) of the exchanges that begin with one of these Requests, the
+        oldest first.
+        """
+        return self.exchange_records.rows_that_asked(keys)
 
     # -- claims: of two runs that ask the same at the same time, one buys the answer
 
@@ -350,6 +367,10 @@ class Store:
     def row(self, run_id: str, row_id: str) -> RowResult | None:
         """The row of this id, None when the run has none."""
         return self._rows.get(run_id, row_id)
+
+    def row_at(self, run_id: str, index: int) -> RowResult | None:
+        """The row of this index, None when the run has none."""
+        return self._rows.at(run_id, index)
 
     def answered(self, run_id: str, within: range | None = None) -> dict[int, Sample]:
         """The samples, by index, of rows that are not done and that the application has answered;

@@ -19,7 +19,7 @@ _RUNS = Shape(
     ("run_type", "dotted_order", "reference_outputs", "reference_example_id", "parent_run_id"),
     {"question": "inputs", "response": "outputs", "reference": "reference_outputs"},
     {},
-    also={"contexts": "outputs.contexts", **_META},
+    also={"contexts": "outputs.contexts", "trace": "child_runs", **_META},
     timed=True,
     order=70,
 )

@@ -5,9 +5,32 @@
   const rows = Array.from(list.querySelectorAll("details.row"));
   const worst = new Map(rows.map((row, place) => [row, place]));
   const texts = new Map();
+  // Packed rows: BLOCK of them in each element, as escaped HTML (see packed_rows.py).
+  const BLOCK = 64;
+  let blocks = [];
+  const packed = (row) => {
+    const place = worst.get(row);
+    const block = blocks[Math.floor(place / BLOCK)];
+    return block && !row.dataset.whole ? block[place % BLOCK] : null;
+  };
+  const whole = (row) => {
+    const html = packed(row);
+    if (html === null || html === undefined) return;
+    row.dataset.whole = "1";
+    row.querySelector(".body").innerHTML = html;
+  };
   const text = (row) => {
-    if (!texts.has(row)) texts.set(row, row.textContent.toLowerCase());
+    if (!texts.has(row)) {
+      const inert = document.createElement("template");
+      inert.innerHTML = packed(row) || "";
+      texts.set(row, (row.textContent + inert.content.textContent).toLowerCase());
+    }
     return texts.get(row);
+  };
+  const unpack = async (element) => {
+    const bytes = Uint8Array.from(atob(element.content.textContent), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream).json();
   };
   const filter = () => {
     const find = $("find").value.trim().toLowerCase(), verdict = $("verdict").value, cause = $("cause").value;
@@ -37,9 +60,13 @@
     list.append(...ordered);
   };
   const reveal = () => {
-    const target = location.hash.length > 1 ? $(decodeURIComponent(location.hash.slice(1))) : null;
+    const name = decodeURIComponent(location.hash.slice(1));
+    const of = /^r\d+(?=[ce]\d+$)/.exec(name);
+    if (of && $(of[0])) whole($(of[0]));
+    const target = name ? $(name) : null;
     const row = target && target.closest("details.row");
     if (!row) return;
+    whole(row);
     row.hidden = false;
     row.open = true;
     target.scrollIntoView({ block: target === row ? "start" : "center" });
@@ -50,6 +77,7 @@
     const next = shown[Math.min(Math.max(at + by, 0), shown.length - 1)];
     if (!next) return;
     if (at >= 0 && shown[at] !== next) shown[at].open = false;
+    whole(next);
     next.open = true;
     next.querySelector("summary").focus();
     next.scrollIntoView({ block: "start" });
@@ -66,9 +94,19 @@
   $("sort").addEventListener("change", sort);
   addEventListener("hashchange", reveal);
   let closed = [];
-  addEventListener("beforeprint", () => { closed = rows.filter((row) => !row.open && !row.hidden); for (const row of closed) row.open = true; });
+  addEventListener("beforeprint", () => { closed = rows.filter((row) => !row.open && !row.hidden); for (const row of closed) { whole(row); row.open = true; } });
   addEventListener("afterprint", () => { for (const row of closed) row.open = false; });
+  list.addEventListener("toggle", (event) => { if (event.target.open) whole(event.target); }, true);
   document.querySelector(".tools").hidden = false;
   filter();
   reveal();
+  const elements = Array.from(list.querySelectorAll("template.z"));
+  if (elements.length) Promise.all(elements.map(unpack)).then((all) => {
+    blocks = all;
+    texts.clear();
+    for (const row of rows) if (row.open) whole(row);
+    if (location.hash.length > 1) reveal();
+    if ($("find").value) filter();
+    document.body.dataset.ready = "1";
+  }).catch(() => { $("old").hidden = false; });
 })();
