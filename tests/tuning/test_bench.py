@@ -156,14 +156,14 @@ def test_no_proposal_is_bought_beyond_the_cap(tmp_path: Path) -> None:
 def test_sealed_rows_that_were_opened_are_known_to_every_search(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.db") as store:
         first = SearchRecord(store, "a" * 40, "optimise", "openai:mock", "p")
-        assert first.opened("rows", "finalists-1") is None
-        first.log_opening("rows", 30, "finalists-1")
-        first.log_opening("rows", 30, "finalists-1")
+        assert first.opened({"a", "b"}, "finalists-1") is None
+        first.log_opening(["a", "b"], "finalists-1")
+        first.log_opening(["a", "b"], "finalists-1")
     with Store.open(tmp_path / "s.db") as store:
         other = SearchRecord(store, "b" * 40, "optimise", "openai:mock", "p")
-        assert other.opened("rows", "finalists-2") is not None
-        assert other.opened("rows", "finalists-1") is None
-        assert other.opened("other rows", "finalists-2") is None
+        assert other.opened({"b", "c"}, "finalists-2") is not None
+        assert other.opened({"a", "b"}, "finalists-1") is None
+        assert other.opened({"c"}, "finalists-2") is None
 
 
 def test_searches_are_not_what_last_means(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ it every reply that was paid for; what the judge said is found in the store like
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -120,27 +120,26 @@ class SearchRecord:
 
     # -- the sealed rows
 
-    def opened(self, digest: str, purpose: str) -> str | None:
-        """When sealed rows of this digest were opened for another purpose, by any search; None
-        where they were not.
+    def opened(self, marks: Collection[str], purpose: str) -> str | None:
+        """When one of these sealed rows was opened for another purpose, by any search; None where
+        none was.
         """
         for stored in self._store.runs(_MOST_RUNS):
             opening = _opening(stored.manifest)
-            if opening.get("digest") == digest and opening.get("purpose") != purpose:
+            if not opening or opening.get("purpose") == purpose:
+                continue
+            rows = opening.get("rows")
+            if isinstance(rows, list) and not set(marks).isdisjoint(rows):
                 return str(opening.get("at"))
         return None
 
-    def log_opening(self, digest: str, rows: int, purpose: str) -> None:
+    def log_opening(self, marks: Sequence[str], purpose: str) -> None:
         """Write down that sealed rows are opened; it is on disk when this returns."""
         manifest = self._store.run(self.run_id).manifest
         if _opening(manifest).get("purpose") == purpose:
             return
-        opening = {
-            "digest": digest,
-            "rows": rows,
-            "purpose": purpose,
-            "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        opening = {"rows": list(marks), "purpose": purpose, "at": at}
         self._store.put_manifest(replace(manifest, kept={**manifest.kept, _OPENED: opening}))
 
     def finish(self, ledger: Ledger, seconds: float, why: str) -> None:

@@ -9,7 +9,7 @@ question) are alike and stay together; equal rows in two clusters join these.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -42,35 +42,39 @@ MOST_VALUES = 20
 class OpeningLog(Protocol):
     """Where openings of sealed parts are written down, for good."""
 
-    def opened(self, digest: str, purpose: str) -> str | None:
-        """When the sealed part of this digest was opened for another purpose, None where it never
-        was. A run that was killed after the opening has the same purpose again.
+    def opened(self, marks: Collection[str], purpose: str) -> str | None:
+        """When one of these rows was opened for another purpose, None where none ever was. A run
+        that was killed after the opening has the same purpose again.
         """
 
-    def log_opening(self, digest: str, rows: int, purpose: str) -> None:
-        """Write down that it is opened now. Must be durable before it returns."""
+    def log_opening(self, marks: Sequence[str], purpose: str) -> None:
+        """Write down that these rows are opened now. Must be durable before it returns."""
 
 
 class SealedPart:
     """The sealed rows. They are handed out once, after the opening was logged.
 
-    digest: of the ids and labels, in the order of the ids: the same rows have the same digest
-    whatever file they come from.
+    marks: of each row, see `marks_of`.
     """
 
-    def __init__(self, rows: IntArray, digest: str) -> None:
+    def __init__(self, rows: IntArray, marks: Sequence[str]) -> None:
         self._rows = rows
-        self.digest = digest
+        self._marks = tuple(marks)
         self._is_open = False
 
     def __len__(self) -> int:
         return len(self._rows)
 
+    @property
+    def digest(self) -> str:
+        """Of the rows, whatever their order."""
+        return hashlib.sha256("\n".join(sorted(self._marks)).encode()).hexdigest()
+
     def open(self, log: OpeningLog, purpose: str) -> IntArray:
         """The indices of the rows. purpose: which candidates they are opened for. Raises SetupError
-        E0704 where they were handed out before.
+        E0704 where one of them was handed out before, by whichever search.
         """
-        before = log.opened(self.digest, purpose)
+        before = log.opened(frozenset(self._marks), purpose)
         if before is not None or self._is_open:
             raise SetupError(
                 "E0704",
@@ -79,7 +83,7 @@ class SealedPart:
                 why=f"opened {before}" if before else "opened in this process",
                 fix="label new rows for the sealed part: 'sealed' in the column of --split-by",
             )
-        log.log_opening(self.digest, len(self), purpose)
+        log.log_opening(self._marks, purpose)
         self._is_open = True
         return self._rows
 
@@ -140,10 +144,14 @@ def split(
     return _parts(whole, part, joined, notes)
 
 
-def digest(rows: LabelledRows, chosen: IntArray) -> str:
-    """SHA-256 of the ids and labels of these rows, whatever their order."""
-    lines = sorted(f"{rows.ids[i]!r} {float(rows.label[i])!r}" for i in chosen.tolist())
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+def marks_of(rows: LabelledRows, chosen: IntArray) -> list[str]:
+    """What each of these rows is known by: a hash of its id, its label and its texts."""
+    marks = []
+    for i in chosen.tolist():
+        texts = sorted(rows.texts[i].items()) if rows.texts else []
+        content = repr((rows.ids[i], float(rows.label[i]), texts))
+        marks.append(hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16])
+    return marks
 
 
 def check_scale(rows: LabelledRows, scale: Sequence[float]) -> None:
@@ -308,7 +316,7 @@ def _parts(rows: LabelledRows, part: IntArray, joined: int, notes: tuple[str, ..
     for name, of_part in zip(PARTS, chosen, strict=True):
         _check_classes(rows, name, of_part)
     train, validation, sealed = chosen
-    seal = SealedPart(sealed, digest(rows, sealed))
+    seal = SealedPart(sealed, marks_of(rows, sealed))
     return Split(rows, train, validation, seal, joined, notes)
 
 
