@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ragassay.core import BudgetExhausted
 from ragassay.judges import Rubric, RubricRegistry
-from ragassay.testing import Body
+from ragassay.testing import Answer, Body
 from ragassay.tuning.guard import shingles_of
 from ragassay.tuning.values import (
     Answers,
@@ -431,7 +431,7 @@ def rows_named(text: str) -> list[int]:
     return list(dict.fromkeys(int(number) for number in _ROW.findall(text)))
 
 
-def http_answer(world: RubricWorld, proposer: ScriptedProposer) -> object:
+def http_answer(world: RubricWorld, proposer: ScriptedProposer) -> Answer:
     """The script of an `LLMServer` that is judge and proposer of a world: the model's name says
     which is asked.
     """

@@ -58,7 +58,7 @@ def run(
 
 
 def test_what_can_be_mended_is_mended_and_the_finalist_says_by_which_edit():
-    world, bench, result = run()
+    world, bench, result = run(calls=2_500)
     best = result.finalists[0]
     assert world.true_gain(best.rubric) >= 0.9 * world.best_gain
     assert [world.effect(edit.new) for edit in best.edits] == ["mends"] * 3
@@ -67,7 +67,7 @@ def test_what_can_be_mended_is_mended_and_the_finalist_says_by_which_edit():
     assert best.shift is not None
     assert not best.shift.only_shifts
     assert best.shift.after.value > best.shift.before.value
-    assert result.calls == bench.calls <= 1_500
+    assert result.calls == bench.calls <= 2_500
 
 
 def test_most_of_it_is_reached_in_few_calls():

@@ -18,6 +18,9 @@ from ragassay.tuning.guard import EditGuard
 from ragassay.tuning.purchases import NoRoom, Purchases
 from ragassay.tuning.values import BoolArray, IntArray
 
+# How likely by chance an effect may be that is not looked at twice.
+_CLEAR = 0.01
+
 
 @dataclass(frozen=True, slots=True)
 class EditEffect:
@@ -33,6 +36,11 @@ class EditEffect:
     asked: int
     kept: bool
     measured: bool = True
+
+    @property
+    def likely_chance(self) -> float:
+        """The chance of such a gain where the edit does nothing."""
+        return sign_test(self.gained, self.lost)
 
     @property
     def share(self) -> float:
@@ -53,6 +61,7 @@ class Pruner:
     rows: Sequence[IntArray]
     chance: float = 0.1
     least: int = 2
+    measured: int = 0
 
     def prune(self, edits: Sequence[Edit]) -> tuple[tuple[Edit, ...], tuple[EditEffect, ...]]:
         """The edits that stay, and the effect of each one. One that others need stays.
@@ -77,20 +86,42 @@ class Pruner:
                 effects.append(effect if is_clear else self._measured(effect.edit, kept))
 
     def _measured(self, edit: Edit, edits: Sequence[Edit]) -> EditEffect:
+        """The effect of an edit; where one look leaves it open, after a second one."""
+        rest = [each for each in edits if each is not edit]
         try:
-            without = self.guard.applied([each for each in edits if each is not edit])
-            return self._effect(edit, self._twin(edits), without)
-        except (NoRoom, Refused):
+            effect = self._effect(edit, self._ordered(edits, 1), self._ordered(rest, 0))
+        except Refused:
             return EditEffect(edit, 0, 0, 0, kept=True, measured=False)
-
-    def _twin(self, edits: Sequence[Edit]) -> Rubric:
-        """The rubric with the same edits in another order. The one that was chosen had luck with
-        the verdicts that any change of words flips; its twin has only its edits.
-        """
+        except NoRoom:
+            # Where others were measured, one of which nothing is known does not stay beside them.
+            return EditEffect(edit, 0, 0, 0, kept=not self.measured, measured=False)
+        self.measured += 1
+        is_open = effect.gained > effect.lost and effect.likely_chance > _CLEAR
+        if not is_open or len(edits) < 3:
+            return effect
         try:
-            return self.guard.applied([*reversed(edits)])
+            second = self._effect(edit, self._ordered(edits, 2), self._ordered(rest, 1))
+        except (NoRoom, Refused):
+            return effect
+        gained, lost = effect.gained + second.gained, effect.lost + second.lost
+        return EditEffect(
+            edit, gained, lost, effect.asked + second.asked, self._stays(gained, lost, 2)
+        )
+
+    def _ordered(self, edits: Sequence[Edit], order: int) -> Rubric:
+        """The rubric with these edits as they come, turned around, or with the first one last.
+
+        The rubric that was chosen had luck with the verdicts that any change of words flips; with
+        its edits in another order it has only its edits.
+        """
+        orders = (list(edits), [*reversed(edits)], [*edits[1:], *edits[:1]])
+        try:
+            return self.guard.applied(orders[order])
         except Refused:
             return self.guard.applied(edits)
+
+    def _stays(self, gained: int, lost: int, looks: int) -> bool:
+        return gained - lost >= looks * self.least and sign_test(gained, lost) <= self.chance
 
     def _effect(self, edit: Edit, with_it: Rubric, without: Rubric) -> EditEffect:
         gained = lost = asked = 0
@@ -108,8 +139,7 @@ class Pruner:
             gained += int((both & (first == right) & (second != right)).sum())
             lost += int((both & (first != right) & (second == right)).sum())
             asked += int(both.sum())
-        kept = gained - lost >= self.least and sign_test(gained, lost) <= self.chance
-        return EditEffect(edit, gained, lost, asked, kept)
+        return EditEffect(edit, gained, lost, asked, self._stays(gained, lost, 1))
 
 
 def sign_test(gained: int, lost: int) -> float:

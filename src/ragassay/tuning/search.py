@@ -47,6 +47,7 @@ _NEEDED, _TRIES_FOR_TWICE, _NEEDED_LATER = 8.0, 30, 5.0
 # The Bayes factor below which an edit is given up: at first soon, later only after all errors, as
 # then the calls have no better use.
 _FUTILE = (1 / 8, 1 / 40)
+_SURELY_NOTHING = 0.1
 # How likely by chance the gain of a rubric of later rounds may be.
 _CHANCE_LATER = 0.35
 # An edit stays that gains a row in a hundred, and not likelier than this by chance: edits without
@@ -225,7 +226,7 @@ class _Search:
         task = self.task
         changed = round(_CHANGED * (len(task.validation) + len(task.train)))
         # First, best, and pruned one on all rows to choose on; each edit is left out once or twice.
-        rows = 3 * len(task.validation) + (2 * len(self.best.edits) + 1) * changed
+        rows = 3 * len(task.validation) + (3 * len(self.best.edits) + 2) * changed
         rows += len(self.purchases.missing(self.best.rubric, task.train))
         needed = rows * self.purchases.calls_a_row
         self.purchases.kept = min(needed, int(_MOST_KEPT * task.max_calls))
@@ -470,8 +471,11 @@ class _Search:
         return _NEEDED * (1 + tries / _TRIES_FOR_TWICE)
 
     def _learn(self, outcome: Outcome) -> None:
-        """Take an edit that rather did nothing for what edits without effect flip."""
-        if outcome.factor >= 1:
+        """Take an edit that surely did nothing for what edits without effect flip. One that may
+        have done something does not count: the rows that it mends would seem to flip with any text,
+        and it could never win when it is proposed again.
+        """
+        if outcome.factor >= _SURELY_NOTHING:
             return
         for floor, seen in ((self.mending, outcome.errors), (self.breaking, outcome.agreements)):
             floor.learn(np.array([*seen], np.int64), np.array([*seen.values()], bool))

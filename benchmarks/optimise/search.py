@@ -1,0 +1,159 @@
+"""How many calls a search takes to what can be reached, beside other packages' engines.
+
+All engines see the same worlds, rows, proposer and cap, in one run. A world's judge reads the
+rubric by words that only the world knows (tests/support/rubric_world.py); 30 % of the slice labels
+are wrong. Engines whose package is not installed are left out and named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import statistics
+import sys
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
+
+import numpy as np
+
+from ragassay.tuning.engines import engine
+from ragassay.tuning.search import Finalist, SearchResult, SearchTask
+from ragassay.tuning.values import BoolArray
+from support.rubric_world import RubricWorld, ScriptedProposer, Settings, WorldBench
+
+TITLE = "Calls to what can be reached"
+WORLDS, CAP, ENOUGH = 40, 3_000, 0.9
+FAMILIES = {
+    "a gain of .10 in three kinds of failure": Settings(),
+    "a weak effect, .06 in three kinds": Settings(gains=(0.03, 0.025, 0.02)),
+}
+ENGINES = ("own", "gepa", "textgrad")
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """The figures of each family of worlds and each engine."""
+    worlds = max(WORLDS // 10, 2) if options.quick else WORLDS
+    installed = [name for name in ENGINES if name == "own" or find_spec(name) is not None]
+    families: dict[str, Any] = {}
+    for family, settings in FAMILIES.items():
+        families[family] = {}
+        for name in installed:
+            runs = [_run(name, RubricWorld(seed, settings)) for seed in range(worlds)]
+            families[family][name] = _figures(runs)
+    missing = [name for name in ENGINES if name not in installed]
+    return {"worlds": worlds, "cap": CAP, "missing": missing, "families": families}
+
+
+def _accuracy(truth: BoolArray, passes: BoolArray) -> float:
+    return float(np.mean(truth == passes))
+
+
+def _run(name: str, world: RubricWorld) -> dict[str, Any]:
+    bench = WorldBench(world)
+    task = SearchTask(
+        world.rubric,
+        world.rows,
+        world.parts[0],
+        world.parts[1],
+        _accuracy,
+        CAP,
+        slices=world.slices,
+        forbidden=world.unseen,
+        seed=world.seed,
+    )
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        result = engine(name).search(task, bench, ScriptedProposer(bench))
+    return _row(world, result)
+
+
+def _row(world: RubricWorld, result: SearchResult) -> dict[str, Any]:
+    reached = None
+    for step in result.steps:
+        if world.true_gain(step.rubric) >= ENOUGH * world.best_gain:
+            reached = step.calls
+            break
+    row: dict[str, Any] = {"reached": reached, "calls": result.calls, "finalist": False}
+    if result.finalists:
+        row |= _of_finalist(world, result.finalists[0])
+    return row
+
+
+def _of_finalist(world: RubricWorld, best: Finalist) -> dict[str, Any]:
+    """What the best finalist is worth: seen on the rows to choose on, on sealed ones, and true."""
+    sealed = world.parts[2]
+    truth = world.rows.truth[sealed]
+    passes = [
+        world.scores(rubric.system_prompt())[sealed] >= 0.5
+        for rubric in (world.rubric, best.rubric)
+    ]
+    gains = [_accuracy(truth, each) for each in passes]
+    return {
+        "finalist": True,
+        "chosen_on": best.score - best.before,
+        "sealed": gains[1] - gains[0],
+        "true": world.true_gain(best.rubric),
+        "share": world.true_gain(best.rubric) / world.best_gain,
+        "useless": sum(world.effect(edit.new) == "" for edit in best.edits),
+        "harmful": sum(world.effect(edit.new) == "harms" for edit in best.edits),
+        "lines": len(best.edits),
+    }
+
+
+def _figures(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    reached = [run["reached"] if run["reached"] is not None else CAP + 1 for run in runs]
+    finals = [run for run in runs if run["finalist"]]
+
+    def mean(name: str) -> float:
+        return round(float(np.mean([run[name] for run in finals])), 4) if finals else 0.0
+
+    median = statistics.median(reached)
+    return {
+        "median_calls": median if median <= CAP else None,
+        "share": round(sum(calls <= CAP for calls in reached) / len(runs), 3),
+        "finalists": len(finals),
+        "share_of_best": mean("share"),
+        "chosen_on": mean("chosen_on"),
+        "sealed": mean("sealed"),
+        "true": mean("true"),
+        "useless": mean("useless"),
+        "prompts_with_useless": round(float(np.mean([run["useless"] > 0 for run in finals])), 3),
+        "calls": round(float(np.mean([run["calls"] for run in runs]))),
+        "over_the_cap": sum(run["calls"] > CAP for run in runs),
+    }
+
+
+def page(figures: dict[str, Any]) -> list[str]:
+    """The tables, with what each column is."""
+    lines = [
+        f"{figures['worlds']} worlds of each family, at most {figures['cap']:,} calls. Reached: the"
+        " best rubric so far truly gains 90 % of what all mendable kinds would. Gains are those of"
+        " the best finalist: seen on the rows it was chosen on, on sealed rows, and true on 3,000"
+        " rows.",
+    ]
+    for family, engines in figures["families"].items():
+        lines += [
+            "",
+            f"**{family}**",
+            "",
+            "| engine | median calls | share of runs | gain seen / sealed / true | of the best"
+            " | useless lines | prompts with one | calls | over the cap |",
+            "|---|---|---|---|---|---|---|---|---|",
+        ]
+        for name, row in engines.items():
+            calls = row["median_calls"] or "not reached"
+            lines.append(
+                f"| {name} | {calls} | {row['share']:.2f} | {row['chosen_on']:.3f} /"
+                f" {row['sealed']:.3f} / {row['true']:.3f} | {row['share_of_best']:.2f}"
+                f" | {row['useless']:.2f} | {row['prompts_with_useless']:.2f} | {row['calls']:,}"
+                f" | {row['over_the_cap']} |"
+            )
+    if figures["missing"]:
+        lines += ["", f"Not installed, so not measured: {', '.join(figures['missing'])}."]
+    return lines
