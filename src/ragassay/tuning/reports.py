@@ -9,6 +9,7 @@ from ragassay.core import shorten
 from ragassay.report import number_words
 from ragassay.report.tables import Block, Table
 from ragassay.report.wording import count, money
+from ragassay.tuning.aim import PENALTY
 from ragassay.tuning.differences import differences
 from ragassay.tuning.values import Part
 
@@ -178,6 +179,12 @@ def plan_lines(ready: Prepared) -> list[str]:
         f" {len(division.sealed)} sealed"
     )
     lines += ready.plan.lines()
+    mark = asked.aim.mark
+    if mark is not None:
+        lines.append(
+            f"a gain counts {asked.aim.title} and {PENALTY:g} times what {mark.figure} comes nearer"
+            f" to {mark.at_least:g}"
+        )
     rows = len(division.train) + len(division.validation)
     lines.append(
         f"calls: about {rows} for the judge as it is, 50 for its noise, up to"
