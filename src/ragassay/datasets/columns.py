@@ -17,6 +17,7 @@ from dataclasses import field as of
 from itertools import chain
 
 from ragassay.core import SetupError, nearest, shorten
+from ragassay.datasets.cells import unpack
 from ragassay.datasets.names import ALIASES, WEAK
 from ragassay.datasets.shapes import SHAPES, Shape
 
@@ -368,9 +369,13 @@ def quote(column: str) -> str:
 
 
 def nested_paths(row: Mapping[str, object]) -> Iterable[str]:
-    """Dotted paths into the objects of a row, to depth 4 and 500 paths at most."""
+    """Dotted paths into the objects of a row, also those written as JSON, to depth 4 and 500 paths
+    at most.
+    """
     open_objects: list[tuple[str, dict[str, object], int]] = []
     for column, value in row.items():
+        if type(value) is str and value[:1] == "{":
+            value = unpack(value)
         if type(value) is dict:
             open_objects.append((column, value, 1))
     paths: list[str] = []

@@ -9,6 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from ragassay.core import (
@@ -23,6 +24,7 @@ from ragassay.core import (
 )
 from ragassay.datasets.columns import Columns, choose, listed, nested_paths, quote
 from ragassay.datasets.formats import FORMATS, Format
+from ragassay.datasets.paths import walk
 from ragassay.datasets.presence import FieldsSeen
 from ragassay.datasets.record import to_record
 from ragassay.datasets.rows import RowMaker
@@ -367,7 +369,8 @@ def open_rows(
         first = _first_rows(reader)
     if not first.good:
         raise _nothing_readable(reader, name, first.troubles)
-    names, nested = tuple(first.columns), tuple(first.nested)
+    indexed = _places_in_lists(reader, (mapping or {}).values())
+    names, nested = tuple(first.columns), (*first.nested, *indexed)
     columns = choose(names, nested, dict(mapping or {}), tuple(slices), name)
     guesses: dict[str, str] = {}
     if not columns.says_anything:
@@ -378,6 +381,19 @@ def open_rows(
             raise _nothing_recognised((*names, *nested), name, guesses)
         columns = choose(names, nested, guesses, tuple(slices), name)
     return Dataset(reader, columns, names, nested, make_ids, guesses)
+
+
+def _places_in_lists(reader: Reader, paths: Iterable[str]) -> list[str]:
+    """Those of these paths with a place in a list ("steps.0.output") that one of the first rows
+    has.
+    """
+    found: list[str] = []
+    for path in paths:
+        if any(part.isdecimal() for part in path.split(".")):
+            rows = (row for _, row in islice(reader.rows(), _PEEK_ROWS) if isinstance(row, dict))
+            if any(walk(row, path) is not None for row in rows):
+                found.append(path)
+    return found
 
 
 def _nothing_recognised(

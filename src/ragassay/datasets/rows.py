@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from ragassay.datasets.cells import Problem, Problems
 from ragassay.datasets.columns import Columns
 from ragassay.datasets.feedback import FEEDBACK_CELLS, read_feedback
 from ragassay.datasets.outputs import contexts_in, last_reply, messages_in, tool_results
+from ragassay.datasets.paths import walk
 from ragassay.datasets.source import Reader, Row, Trouble, show
 from ragassay.datasets.traces import said_by_spans
 from ragassay.datasets.usage import USAGE_CELLS, read_usage
@@ -20,20 +21,6 @@ from ragassay.datasets.usage import USAGE_CELLS, read_usage
 _MOST_PROBLEMS = 12
 _EMPTY_CELLS = {"contexts": "nothing retrieved", "response": "an empty response"}
 """What an empty cell of a text file says where the column is there; in others it is a gap."""
-
-
-def walk(row: Mapping[str, object], column: str) -> object:
-    """The cell of a column; a dotted name that is no column walks into objects. None when there is
-    none.
-    """
-    if column in row:
-        return row[column]
-    value: object = row
-    for part in column.split("."):
-        if not isinstance(value, dict):
-            return None
-        value = value.get(part)
-    return value
 
 
 _SOURCES = {
@@ -207,11 +194,32 @@ class RowMaker:
             present["trace"] = row
         if "trace" in present:
             self._add_said_by_spans(present)
+        self._look_inside(present)
+        return present
+
+    def _look_inside(self, present: dict[str, object]) -> None:
+        """Read what the question and the response hold beside their texts."""
+        for field in ("question", "response"):
+            self._unpack(present, field)
         if self._takes_trailing_reply:
             self._add_trailing_reply(present)
         if "contexts" not in present and type(present.get("response")) in (dict, list):
             self._add_inner_contexts(present)
-        return present
+
+    def _unpack(self, present: dict[str, object], field: str) -> None:
+        """Look into a question or response that is written as JSON."""
+        value = present.get(field)
+        if not isinstance(value, str) or value[:1] not in ("{", "["):
+            return
+        parsed = cells.unpack(value)
+        if not cells.holds_objects(parsed):
+            return
+        column = shorten(self.columns.read.get(field, field), 40)
+        if cells.says(parsed, field):
+            present[field] = parsed
+            self.notes[f"rows have their {field} inside the JSON of {column}"] += 1
+        else:
+            self.notes[f"rows have JSON without a known {field} in {column}; read as a text"] += 1
 
     def _add_said_by_spans(self, present: dict[str, object]) -> None:
         """What the spans of the row's trace say of fields that no column says."""
