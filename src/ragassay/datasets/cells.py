@@ -402,9 +402,28 @@ def _chunks_of_text(value: str, notes: Counter[str]) -> list[object] | tuple[obj
     parsed = unpack(value)
     if isinstance(parsed, list | tuple) and all(isinstance(item, str | dict) for item in parsed):
         return parsed
+    numbered = numbered_chunks(value)
+    # One alone may be a passage that begins with a mark of a note.
+    if len(numbered) > 1:
+        return numbered
     if value.lstrip().startswith("["):
         notes["contexts cells that begin with [ and hold no list were read as one text"] += 1
     return [value]
+
+
+def numbered_chunks(value: str) -> list[object]:
+    """The chunks of "[1] ...", a blank line, "[2] ...", as sheets for labels have them; none where
+    the text is no such list.
+    """
+    if not value.startswith("[1] "):
+        return []
+    chunks: list[object] = []
+    rest = value.removeprefix("[1] ")
+    while True:
+        chunk, mark, rest = rest.partition(f"\n\n[{len(chunks) + 2}] ")
+        chunks.append(chunk)
+        if not mark:
+            return chunks
 
 
 def _context(item: object, field: str, problems: Problems) -> Context | None:

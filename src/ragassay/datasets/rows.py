@@ -178,6 +178,8 @@ class RowMaker:
             value = row.get(column)
             if value is None and "." in column:
                 value = walk(row, column)
+            if field == "contexts" and self.columns.joined:
+                value = self._joined_contexts(row)
             if value is None or (not textual and isinstance(value, float) and value != value):
                 continue
             if textual and value == "":
@@ -196,6 +198,22 @@ class RowMaker:
             self._add_said_by_spans(present)
         self._look_inside(present)
         return present
+
+    def _joined_contexts(self, row: Row) -> list[object] | None:
+        """The contexts of several columns, in their order; None where none of them is there."""
+        found = [walk(row, column) for column in self.columns.joined]
+        present = [value for value in found if value is not None and not _is_nan(value)]
+        if not present:
+            return None
+        contexts: list[object] = []
+        for value in present:
+            inner = cells.unpack(value)
+            # A column may hold a list itself, and an empty cell holds no chunk.
+            if isinstance(inner, list):
+                contexts.extend(inner)
+            elif value != "":
+                contexts.append(value)
+        return contexts
 
     def _look_inside(self, present: dict[str, object]) -> None:
         """Read what the question and the response hold beside their texts."""
@@ -323,6 +341,8 @@ class RowMaker:
             if text is None:
                 return None
             return (Context(text),)
+        if shape is not None and shape.numbered and isinstance(value, str):
+            value = cells.numbered_chunks(value) or value
         return cells.contexts(value, "contexts", problems, self.notes)
 
 
