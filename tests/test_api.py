@@ -41,8 +41,10 @@ def test_a_run_gives_its_summary_its_scores_and_its_rows(store) -> None:
         sample = run["row-1"].sample
         assert sample is not None
         assert sample.response == "The bridge is red."
-        with pytest.raises(KeyError):
+        with pytest.raises(KeyError, match=r"no row 'row-99'\. Did you mean 'row-"):
             run["row-99"]
+        with pytest.raises(KeyError, match=r"no row '3'\. Did you mean 'row-3'"):
+            run["3"]
         assert [r.id for r in run] == [f"row-{i}" for i in range(6)]
         assert all(r.diagnosis.verdict is Verdict.FAIL for r in run.failures())
         assert "rows pass" in str(run)

@@ -55,7 +55,7 @@ def evaluate(  # plain: it is the signature, and what each argument means
     generator: str | None = None,
     store: str | os.PathLike[str] | None = None,
     name: str = "",
-    mapping: Mapping[str, str] | None = None,
+    mapping: Mapping[str, str | Sequence[str]] | None = None,
     slices: Sequence[str] = (),
     format: str | None = None,
     yes: bool = False,
@@ -107,12 +107,12 @@ def evaluate(  # plain: it is the signature, and what each argument means
     OpenAI's protocol at base_url (default: the provider's own service); the key is read from the
     variable api_key_env names (default: the provider's, such as OPENAI_API_KEY). generator: the
     model that wrote the responses: it is said where the judge is of its family. mapping: field ->
-    column where a column's name is not known. slices: columns to slice by. format: of the file,
-    where its ending does not say. yes: read an unknown column as the question, contexts or response
-    where it clearly fits. make_ids: number the rows by line, those of arrays and tables by
-    position, instead of reading ids. limit: only the first so many rows. rubrics: the user's rubric
-    files. claims: how a response is cut into claims. single_calls: one call per claim and chunk
-    instead of batches. controls: when
+    column where a column's name is not known (contexts: also a list of columns). slices: columns to
+    slice by. format: of the file, where its ending does not say. yes: read an unknown column as the
+    question, contexts or response where it clearly fits. make_ids: number the rows by line, those
+    of arrays and tables by position, instead of reading ids. limit: only the first so many rows.
+    rubrics: the user's rubric files. claims: how a response is cut into claims. single_calls: one
+    call per claim and chunk instead of batches. controls: when
     claims with a known answer are planted among those an LLM judge is asked about, so that a reply
     that gets one wrong is void ("auto": where texts look like an attack). order: of the claims or
     chunks that one call asks about: shuffled by their content, as given, or both: asked in two

@@ -78,3 +78,19 @@ def test_the_bill_counts_all_requests_where_some_were_refused(evaluate: Any) -> 
         done = evaluate(server)
     assert server.requests == 12 + 1 + 4
     assert ": 17 requests (13 answered, 4 refused), " in done.stdout
+
+
+def test_texts_that_the_judge_cannot_read_are_not_to_be_asked_again(tmp_path: Path) -> None:
+    row = {
+        "question": "Wann öffnet das Museum am Sonntag und was kostet der Eintritt?",
+        "contexts": ["Das Museum öffnet am Sonntag um zehn Uhr, der Eintritt kostet acht Euro."],
+        "response": "Das Museum öffnet am Sonntag um zehn Uhr, der Eintritt kostet neun Euro.",
+    }
+    english = {"question": "Who won?", "contexts": ["Rovers won."], "response": "Rovers won."}
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(row) + "\n" + json.dumps(english))
+    done = run_in_process(tmp_path, "evaluate", "rows.jsonl", "--store", "s.db", environment={})
+    assert "verdicts were not given (judge abstained: language: " in done.stderr
+    everything = " ".join((done.stdout + done.stderr).split())
+    assert "--retry-failed" not in everything
+    assert everything.count("--judge openai:MODEL") == 1

@@ -346,6 +346,18 @@ def truth(row: dict[str, str]) -> int:
     return 0 if "cheese" in row["response"] else 1
 
 
+def test_the_metric_that_was_labelled_is_the_one_to_estimate(
+    ragassay: Command, texts: Path
+) -> None:
+    ragassay("evaluate", texts, "--metrics", "groundedness,answer_relevance")
+    ragassay("label", "next", "last", "-m", "answer_relevance", "-n", 20, "-o", "sheet.csv")
+    ragassay("label", "import", "last", fill(Path("sheet.csv"), "filled.csv", truth))
+    assert "answer_relevance" in ragassay("estimate", "last").out
+    shown = " ".join(ragassay("show", "last").out.split())
+    assert "not known (20 labels of people: ragassay estimate " in shown
+    assert " -m answer_relevance)" in shown
+
+
 def test_rows_are_chosen_labelled_imported_and_correct_the_run(
     ragassay: Command, texts: Path
 ) -> None:

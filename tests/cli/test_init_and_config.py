@@ -155,3 +155,24 @@ def test_a_mistake_in_the_file_is_named_before_anything_is_asked(name, folder):
     assert said in done.stderr
     assert "1234567890" not in done.stderr
     assert not (folder / ".ragassay").exists()
+
+
+def test_the_options_that_are_told_are_those_of_the_file_that_is_taken(folder):
+    (folder / "ragassay.toml").write_text('rows = "rows.json"\nlimit = 1\nyes = true\n')
+    (folder / "other.toml").write_text('rows = "rows.json"\nmake_ids = true\nyes = true\n')
+    by_default = ragassay(folder, "evaluate", "--json")
+    assert "ragassay.toml: limit, rows, yes\n" in by_default.stderr
+    other = ragassay(folder, "evaluate", "--json", "--config", "other.toml")
+    assert "options of other.toml: make_ids, rows, yes\n" in other.stderr
+    assert "ragassay.toml" not in other.stderr
+
+
+def test_init_writes_a_file_to_fill_in_where_no_column_is_known(folder):
+    (folder / "odd.csv").write_text("Frage;Antwort\nWie lang?;Lang.\n")
+    done = ragassay(folder, "init", "odd.csv")
+    assert "Frage    not read: Wie lang?" in done.stdout
+    last = done.stderr.splitlines()[-1]
+    assert last == "next: name the columns under [map] in ragassay.toml, then: ragassay evaluate"
+    with (folder / "ragassay.toml").open("a") as file:
+        file.write('question = "Frage"\nresponse = "Antwort"\n')
+    assert rows_of(ragassay(folder, "evaluate", "--json")) == 1

@@ -8,6 +8,7 @@ import pytest
 
 from ragassay.core import BadRow, Context
 from ragassay.datasets import open_rows
+from support.rows import samples
 
 
 def one(**row):
@@ -204,3 +205,18 @@ def test_a_huge_cell_that_is_nearly_a_list_is_read_as_one_text_at_once(cell):
 def test_a_huge_python_list_of_texts_is_still_a_list():
     texts = ["it's \\ one\n", 'a "b"', "c"] * 5_000
     assert [c.text for c in one(contexts=repr(texts)).contexts] == texts
+
+
+def test_numbered_contexts_of_a_sheet_for_labels_are_read_as_they_were_written():
+    cell = "[1] First, with [2] in it.\n\nStill the first.\n\n[2] Second."
+    (sample,) = samples(open_rows([{"question": "Q", "contexts": cell}]))
+    assert sample.contexts == (
+        Context("First, with [2] in it.\n\nStill the first."),
+        Context("Second."),
+    )
+
+
+def test_the_only_context_of_a_sheet_for_labels_has_no_number():
+    sheet = {"annotator": "", "inclusion_probability": "1.0", "stratum": "2", "label": ""}
+    (sample,) = samples(open_rows([{"question": "Q", "contexts": "[1] Only.", **sheet}]))
+    assert sample.contexts == (Context("Only."),)

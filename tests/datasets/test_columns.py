@@ -247,9 +247,12 @@ def test_a_wrong_name_in_map_or_slices_is_refused_with_the_nearest(mapping, slic
     assert says in str(caught.value)
 
 
-def test_no_known_column_is_refused_with_the_columns_and_a_command_line():
+def test_no_known_column_is_refused_with_the_columns_and_a_command_line(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    row = {"my_query_text": "Q", "bot reply": "A", "doc_blob": "A text of some words."}
+    path.write_text(json.dumps(row))
     with pytest.raises(SetupError) as caught:
-        open_rows([{"my_query_text": "Q", "bot reply": "A", "doc_blob": "A text of some words."}])
+        open_rows(path)
     assert caught.value.code == "E0307"
     assert "my_query_text, bot reply, doc_blob" in caught.value.why
     assert (
@@ -281,3 +284,65 @@ def test_a_column_that_first_appears_later_is_read_if_its_field_is_free(tmp_path
     scan = data.scan()
     assert scan.mapping == {"query": "question", "answer": "response"}
     assert "ignored prompt: first seen in line 301; question is read from query" in scan.lines
+
+
+def test_numbered_columns_of_chunks_are_contexts_in_the_order_of_their_numbers():
+    row = {"question": "Q", "Chunk 10": "c", "Chunk 2": "b", "Chunk 1": "a", "response": "A"}
+    dataset = open_rows([row, {**row, "Chunk 10": None}])
+    first, second = samples(dataset)
+    assert first.contexts == (Context("a"), Context("b"), Context("c"))
+    assert second.contexts == (Context("a"), Context("b"))
+    assert dataset.scan().ignored == ()
+
+
+@pytest.mark.parametrize("other", [{"contexts": ["x"]}, {"passage_1": "y", "passage_2": "z"}])
+def test_numbered_columns_are_not_read_beside_others_that_may_be_meant(other):
+    dataset = open_rows([{"question": "Q", "chunk_1": "a", "chunk_2": "b", **other}])
+    assert {"chunk_1", "chunk_2"} <= set(dataset.scan().ignored)
+
+
+def test_map_joins_columns_of_contexts_in_the_order_given():
+    rows = [{"question": "Q", "first": "a", "second": ["b", "c"]}]
+    (sample,) = samples(open_rows(rows, mapping={"contexts": "second,first"}))
+    assert sample.contexts == (Context("b"), Context("c"), Context("a"))
+
+
+def test_a_column_with_a_comma_in_its_name_is_one_column():
+    (sample,) = samples(open_rows([{"question": "Q", "a,b": "c"}], mapping={"contexts": "a,b"}))
+    assert sample.contexts == (Context("c"),)
+
+
+def test_a_joined_column_that_is_not_there_is_named():
+    with pytest.raises(SetupError) as caught:
+        open_rows([{"question": "Q", "first": "a"}], mapping={"contexts": "first,sceond"})
+    assert "no column 'sceond'" in caught.value.what
+
+
+def test_the_numbers_of_rows_that_pandas_writes_are_no_question(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(",query,response\n0,Why?,Because.\n")
+    dataset = open_rows(path)
+    assert samples(dataset)[0].question == "Why?"
+    assert "ignored a column without a name" in dataset.scan().lines
+
+
+@pytest.mark.parametrize(
+    ("row", "fix"),
+    [
+        ({"contexts": ["c"]}, "leave it out: contexts is read by its own name"),
+        ({"passage_text": ["c"]}, "fields: id, question"),
+    ],
+)
+def test_map_that_names_no_field_advises_nothing_that_fails(row, fix):
+    with pytest.raises(SetupError) as caught:
+        open_rows([{"question": "Q", **row}], mapping={"contxt": "contexts"})
+    assert caught.value.fix.startswith(fix)
+
+
+def test_rows_in_python_without_known_columns_are_told_how_to_map_in_python():
+    with pytest.raises(SetupError) as caught:
+        open_rows([{"q": "Why?", "x": 1}])
+    assert caught.value.code == "E0307"
+    assert (
+        caught.value.fix == "name the columns: mapping={'question': 'COLUMN', 'response': 'COLUMN'}"
+    )

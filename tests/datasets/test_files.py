@@ -529,3 +529,16 @@ def test_a_bad_row_of_an_array_is_named_by_its_position(indent, tmp_path):
     _, line = open_rows(tmp_path / "rows.jsonl")
     assert isinstance(line, BadRow)
     assert (line.id, line.place) == ("line-2", "line 2")
+
+
+def test_a_csv_file_of_excel_is_named_as_windows_1252(tmp_path):
+    data = "question,response\nWie viel?,8 € für Gäste\nWhy?,Because.\n".encode("cp1252")
+    bad, _ = read(tmp_path, data, "r.csv")
+    assert bad.code == "E0305"
+    assert bad.why.endswith(": in Windows-1252, as Excel saves CSV, 'e viel?,8 € für Gäst'")
+    assert bad.fix == "save it as UTF-8 (in Excel: CSV UTF-8), or: iconv -f WINDOWS-1252 -t UTF-8"
+
+
+def test_bytes_that_are_no_text_of_windows_1252_are_not_named_so(tmp_path):
+    bad, _ = read(tmp_path, b"question,response\nQ,caf\x81\xfe\nQ,A\n", "r.csv")
+    assert "Excel" not in bad.why + bad.fix

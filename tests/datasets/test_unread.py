@@ -168,3 +168,54 @@ def test_a_file_of_unknown_names_only_is_read_by_the_guess(tmp_path):
         "kb_hits": "contexts",
         "llm_output": "response",
     }
+
+
+def refused(source: object) -> SetupError:
+    with pytest.raises(SetupError) as caught:
+        plan(source)
+    return caught.value
+
+
+def test_no_column_is_advised_for_two_fields():
+    error = refused(rows(question=QUESTION, remark=ANSWER))
+    assert error.code == "E0318"
+    assert "mapping={'contexts': 'COLUMN', 'response': 'COLUMN'}" in error.fix
+    assert "nothing says clearly which" in error.fix
+
+
+def test_a_column_that_is_clearly_the_response_is_not_advised_as_contexts():
+    error = refused(rows(question=QUESTION, botAnswer=ANSWER))
+    assert error.fix.startswith("mapping={'response': 'botAnswer'}, which yes=True takes")
+
+
+def test_a_text_beside_the_response_that_is_read_is_not_advised_as_contexts():
+    made = plan(rows(input=QUESTION, output={"role": "assistant", "content": ANSWER}))
+    assert first(made).response == "Pont A is 12 kilometres long."
+    assert first(made).contexts is None
+
+
+def test_passages_in_the_steps_of_a_trace_are_advised_with_their_place(tmp_path):
+    steps = [{"name": "retrieval", "output": [{"content": PASSAGE, "score": 0.8}]}]
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(rows(input=QUESTION, output=ANSWER, observations=steps)))
+    assert refused(path).fix.startswith("--map contexts=observations.0.output, which --yes takes")
+    for taken in (plan(path, yes=True), plan(path, mapping={"contexts": "observations.0.output"})):
+        (context,) = first(taken).contexts or ()
+        assert (
+            context.text
+            == "The bridge Pont A was measured again in 1998: it is 12 kilometres long."
+        )
+
+
+def test_contexts_are_missed_although_a_reference_gives_something_to_measure():
+    """All questions are about one passage, as often in practice."""
+    error = refused(
+        rows(prompt=QUESTION, sources=["One passage for all rows."], output=ANSWER, reference="R")
+    )
+    assert (error.code, "'contexts': 'sources'" in error.fix) == ("E0318", True)
+
+
+def test_all_missing_fields_are_named_in_one_message():
+    error = refused(rows(reference="R", utterance=QUESTION, kb_docs=[PASSAGE], botReply=ANSWER))
+    names = "'question': 'utterance', 'contexts': 'kb_docs', 'response': 'botReply'"
+    assert f"mapping={{{names}}}" in error.fix

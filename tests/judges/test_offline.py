@@ -112,7 +112,7 @@ def test_a_cut_of_the_model_moves_the_pass_mark_and_not_the_probability(
         probability,
         probability >= 0.2,
     )
-    assert "(passes from 0.20)" in judgment.rationale
+    assert "(passes from 0.20" in judgment.rationale
     assert judge.fingerprint("groundedness") != JUDGE.fingerprint("groundedness")
 
 
@@ -628,3 +628,8 @@ def test_a_thousand_passages_are_each_judged() -> None:
     (judgment,) = end.value.value
     assert judgment.sources is not None
     assert 7 in judgment.sources
+
+
+def test_a_probability_below_the_cut_is_not_printed_as_the_cut() -> None:
+    _, (judgment,) = run(claim("c", "a"), replies=(MatchReply(0.4996),))
+    assert "claim: 0.4996 (passes from 0.5000)." in judgment.rationale

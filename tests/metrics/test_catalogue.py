@@ -177,3 +177,10 @@ def test_every_variant_reads_back() -> None:
         for field in fields(kind):
             used |= {field.name, f"{name}.{field.name}"}
     assert set(PARAMETERS) <= used, "a value is listed for a parameter that no metric has"
+
+
+def test_a_metric_that_is_not_there_is_named_with_the_nearest_and_the_command_that_lists_all():
+    with pytest.raises(SetupError) as caught:
+        parse("grundedness")
+    assert caught.value.what == "No metric is called 'grundedness'. Did you mean 'groundedness'?"
+    assert caught.value.fix == "all are listed by: ragassay metrics"

@@ -17,6 +17,7 @@ from ragassay.report import (
     compare,
     comparison_json,
     export,
+    render_comparison,
     render_row,
     summarise,
     write_html,
@@ -96,6 +97,8 @@ def test_a_fall_is_better_and_the_row_that_rose_is_worse(rated, save, store, tmp
     assert (second.better, second.change) == ("neither", "")
     assert c.headline.startswith("hallucination falls (better), self_knowledge falls beyond chance")
     assert {r.change for r in c.changed if r.metric == "hallucination"} == {"better"}
+    # A p beside an interval that it does not belong to would be read as a contradiction.
+    assert "p is corrected for the number of metrics; the intervals" in shown(render_comparison, c)
     text = shown(render_all_of_comparison, c)
     assert "lower is better" in text
     assert "19/0/1" in text

@@ -11,6 +11,7 @@ from rich.console import Console
 from ragassay.core import MetricTrust, RunState, Score, Status, Verdict
 from ragassay.diagnosis.causes import CAUSES
 from ragassay.report import Detail, render_summary, summarise
+from ragassay.report.terminal_page import TerminalPage
 from ragassay.report.wording import first_step
 
 METRICS = tuple(f"own_metric_{n}" for n in range(20))
@@ -122,3 +123,16 @@ def test_a_slice_that_is_worse_beyond_chance_is_named_once(store, large):
 def test_one_line_says_what_is_known_of_the_judge(store, mixed, trust, words):
     text = shown(summarise(store, mixed, trust=trust), 160)
     assert words in [line.strip() for line in text.splitlines()]
+
+
+def test_lines_that_wrap_have_no_blanks_at_their_end_and_break_no_command():
+    out = io.StringIO()
+    page = TerminalPage(Console(file=out, width=44))
+    page.line("Agreement with people: not known (ragassay label next -m answer_relevance)")
+    page.line("Judge: offline, 12 calls in all, and 2.82 s", indent=2)
+    assert out.getvalue().splitlines() == [
+        "Agreement with people: not known",
+        "(ragassay label next -m answer_relevance)",
+        "  Judge: offline, 12 calls in all, and",
+        "  2.82 s",
+    ]

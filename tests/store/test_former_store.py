@@ -127,10 +127,18 @@ def differences(name: str, written: Path) -> list[str]:
     today = written.read_bytes().decode()
     if name.endswith(".json"):
         former, today = without_last_digits(former), without_last_digits(without_added(today))
+    if name.endswith(".txt"):
+        # Lines of former pages were padded where they wrapped.
+        former = without_blanks_at_ends(former)
+        today = without_blanks_at_ends(today)
     if former == today:
         return []
     diff = difflib.unified_diff(former.split("\n"), today.split("\n"), "former", "today", n=0)
     return list(itertools.islice(diff, 12))
+
+
+def without_blanks_at_ends(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
 def without_added(text: str) -> str:

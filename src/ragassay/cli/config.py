@@ -12,6 +12,8 @@ from ragassay.cli.output import note
 _OF_EVALUATE = ("rows", "name", "gate", "min_coverage", "html", "junit")
 """Options that other commands have with another meaning."""
 _mapping: dict[str, str] = {}
+_paths: list[str] = []
+"""The file that commands take their options from where --config names none."""
 
 
 def take_default_config(context: Any) -> None:
@@ -20,6 +22,7 @@ def take_default_config(context: Any) -> None:
     from ragassay.runs.config_file import default_path, read_config
 
     _mapping.clear()
+    _paths.clear()
     path = default_path()
     if path is None:
         return
@@ -33,8 +36,22 @@ def take_default_config(context: Any) -> None:
             defaults[name] = {sub: defaults_of(inner[sub], config) for sub in inner}
     context.default_map = defaults
     _mapping.update(config.get("mapping", {}))
-    # A file that came with a folder may name a server or an application: that is said.
-    taken = defaults.get(context.invoked_subcommand or "", {})
+    _paths.append(str(path))
+    # A command that takes --config tells which options it has, once it is known from which file.
+    name = context.invoked_subcommand or ""
+    command = context.command.commands.get(name)
+    if not hasattr(command, "commands") and not _takes_config(command):
+        _tell(path, defaults.get(name, {}))
+
+
+def _takes_config(command: Any) -> bool:
+    return any(parameter.name == "config" for parameter in getattr(command, "params", ()))
+
+
+def _tell(path: str | Path, taken: Mapping[str, Any]) -> None:
+    """Name the options of a file: one that came with a folder may name a server or an
+    application.
+    """
     if taken:
         note(f"options of {path}: {', '.join(sorted(taken))}")
 
@@ -42,11 +59,14 @@ def take_default_config(context: Any) -> None:
 def take_config(context: Any, path: Path | None) -> None:
     """Give a command the options of the file that --config names, in place of another one's."""
     if path is None:
+        for default in _paths:
+            _tell(default, context.default_map or {})
         return
     from ragassay.runs.config_file import read_config
 
     config = read_config(path)
     context.default_map = defaults_of(context.command, config)
+    _tell(path, context.default_map)
     _mapping.clear()
     _mapping.update(config.get("mapping", {}))
 

@@ -64,4 +64,9 @@ def init(
     for advice in found.advice if found is not None else ():
         note(advice)
     note(f"wrote {output}")
-    note("next: ragassay evaluate" if rows else f"next: name your rows in {output}")
+    if not rows:
+        note(f"next: name your rows in {output}")
+    elif found is not None and {"question", "response"} & set(found.open_fields):
+        note(f"next: name the columns under [map] in {output}, then: ragassay evaluate")
+    else:
+        note("next: ragassay evaluate")

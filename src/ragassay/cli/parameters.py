@@ -318,6 +318,9 @@ def pairs(items: Iterable[str]) -> dict[str, str]:
                 where=f"--map {item}",
                 fix="for example --map question=prompt",
             )
+        if field.strip() == "contexts" and "contexts" in mapping:
+            mapping["contexts"] += f",{column.strip()}"
+            continue
         if field.strip() in mapping:
             raise SetupError(
                 "E0101",

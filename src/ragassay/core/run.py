@@ -302,8 +302,9 @@ class MetricTrust:
     measured: a certificate covers this rubric, model and parameters, and no shift between its rows
     and the run's was found. sentence: that in words, with the figures or why there are none.
     certificate: its id, "" where none covers the judge; then dataset, labels, clusters, kind, where
-    and figures are those of it, and feature says where its rows differ most from the run's. others:
-    further certificates that cover the judge.
+    and figures are those of it, and feature says where its rows differ most from the run's. Without
+    one, labels are those that were imported for the run. others: further certificates that cover
+    the judge.
     """
 
     metric: str

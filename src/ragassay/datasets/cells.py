@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from ragassay.core import Context
+from ragassay.datasets.names import TEXT_KEYS as TEXT_KEYS
 from ragassay.datasets.outputs import (
     contexts_in,
     messages_in,
@@ -49,7 +50,6 @@ _REPR_LIMIT = 200_000
 _ESCAPED_LIMIT = 20_000
 """Most texts with a backslash in a Python list in one cell: each is parsed on its own."""
 
-TEXT_KEYS = ("text", "content", "page_content", "chunk", "passage", "body", "document.content")
 ID_KEYS = (
     "id",
     "doc_id",
@@ -119,13 +119,35 @@ def spoken(value: object, field: str, problems: Problems) -> str | None:
     `outputs`: a chat request or reply, messages, what a framework returned.
     """
     if isinstance(value, dict | list):
-        found = question_in(value) if field == "question" else response_in(value)
+        found = _spoken_in(value, field)
         if found is not None:
             return text(found, field, problems)
-        # It retrieved and gave no answer, or the user had the last word.
-        if contexts_in(value) is not None or messages_in(value) or _is_gap(value):
+        if _is_silent(value):
             return None
     return text(value, field, problems)
+
+
+def says(value: object, field: str) -> bool:
+    """Whether `spoken` knows where a question or response is in an object or list, or that there is
+    none.
+    """
+    return _spoken_in(value, field) is not None or _is_silent(value)
+
+
+def holds_objects(value: object) -> bool:
+    """Whether it is an object, or a list of nothing but objects."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(item, dict) for item in value)
+    return isinstance(value, dict)
+
+
+def _spoken_in(value: object, field: str) -> str | None:
+    return question_in(value) if field == "question" else response_in(value)
+
+
+def _is_silent(value: object) -> bool:
+    """Whether it retrieved and gave no answer, or the user had the last word."""
+    return contexts_in(value) is not None or bool(messages_in(value)) or _is_gap(value)
 
 
 def _is_gap(value: object) -> bool:
@@ -380,9 +402,28 @@ def _chunks_of_text(value: str, notes: Counter[str]) -> list[object] | tuple[obj
     parsed = unpack(value)
     if isinstance(parsed, list | tuple) and all(isinstance(item, str | dict) for item in parsed):
         return parsed
+    numbered = numbered_chunks(value)
+    # One alone may be a passage that begins with a mark of a note.
+    if len(numbered) > 1:
+        return numbered
     if value.lstrip().startswith("["):
         notes["contexts cells that begin with [ and hold no list were read as one text"] += 1
     return [value]
+
+
+def numbered_chunks(value: str) -> list[object]:
+    """The chunks of "[1] ...", a blank line, "[2] ...", as sheets for labels have them; none where
+    the text is no such list.
+    """
+    if not value.startswith("[1] "):
+        return []
+    chunks: list[object] = []
+    rest = value.removeprefix("[1] ")
+    while True:
+        chunk, mark, rest = rest.partition(f"\n\n[{len(chunks) + 2}] ")
+        chunks.append(chunk)
+        if not mark:
+            return chunks
 
 
 def _context(item: object, field: str, problems: Problems) -> Context | None:

@@ -17,6 +17,7 @@ from dataclasses import field as of
 from itertools import chain
 
 from ragassay.core import SetupError, nearest, shorten
+from ragassay.datasets.cells import unpack
 from ragassay.datasets.names import ALIASES, WEAK
 from ragassay.datasets.shapes import SHAPES, Shape
 
@@ -67,7 +68,8 @@ class Columns:
     read, in order.
 
     quiet: fields whose column no row has shown yet; marks: columns that are labels by their names;
-    form: the shape. `adopt` adds columns that first appear later; so every reading starts from a
+    form: the shape; joined: the columns that contexts are put together from, where these are
+    several. `adopt` adds columns that first appear later; so every reading starts from a
     copy.
     """
 
@@ -80,6 +82,7 @@ class Columns:
     quiet: set[str] = of(default_factory=set)
     marks: tuple[str, ...] = ()
     form: Shape | None = None
+    joined: tuple[str, ...] = ()
 
     def copy(self) -> Columns:
         return replace(
@@ -143,7 +146,8 @@ class Columns:
         lines: list[str] = []
         for column, why in self.why_ignored.items():
             lines.append(f"ignored {shorten(column, 60)}: {why}")
-        names = [shorten(column, 40) for column in self.ignored if column not in self.why_ignored]
+        columns = [column for column in self.ignored if column not in self.why_ignored]
+        names = [shorten(column, 40) or "a column without a name" for column in columns]
         if names:
             more = f" and {len(names) - 12} more" if len(names) > 12 else ""
             lines.append("ignored " + ", ".join(names[:12]) + more)
@@ -181,13 +185,14 @@ def choose(
     for one field.
     """
     everything = list(dict.fromkeys([*columns, *nested]))
-    _check_mapping(mapping, slices, everything, name)
+    joined = _several(mapping.get("contexts", ""), everything)
+    _check_mapping(mapping, joined, slices, everything, name)
     present = _present(columns, everything)
     shape = next((shape for shape in SHAPES if shape.fits(present)), _NO_SHAPE)
     prefer, skips = dict(shape.reads), dict(shape.skips)
     if shape.adapt is not None:
         shape.adapt(present, prefer, skips)
-    by_name = _by_normal_name(everything, {*mapping.values(), *slices})
+    by_name = _by_normal_name(everything, {*mapping.values(), *joined, *slices})
     read = dict(mapping)
     for field in ALIASES:
         if field in mapping or (field in TIMES and not shape.timed):
@@ -196,9 +201,14 @@ def choose(
         column = _pick(field, names, by_name, prefer.get(field), name)
         if column:
             read[field] = column
+    if "contexts" not in read:
+        joined = _numbered_contexts(columns, {*read.values(), *slices})
+        if joined:
+            read["contexts"] = ",".join(joined)
     # After all fields, since a label column may also be one that a field is read from.
-    marks = _marks(shape, columns, {*read.values(), *slices})
-    ignored = _unread(columns, {*read.values(), *slices, *marks})
+    used = {*read.values(), *joined, *slices}
+    marks = _marks(shape, columns, used)
+    ignored = _unread(columns, {*used, *marks})
     quiet = _quiet(shape, everything, read)
     read |= quiet
     # In the order of the fields, whatever --map named first: messages list them so.
@@ -213,6 +223,7 @@ def choose(
         set(quiet),
         marks,
         None if shape is _NO_SHAPE else shape,
+        joined,
     )
 
 
@@ -225,6 +236,37 @@ def _present(columns: Sequence[str], everything: Sequence[str]) -> set[str]:
     """
     roots = {column.partition(".")[0] for column in columns}
     return {normal(column) for column in everything} | (roots & set(_ROOTS))
+
+
+def _several(columns: str, everything: Sequence[str]) -> tuple[str, ...]:
+    """The columns that `--map contexts=a,b` names; none where it names a single one."""
+    names = tuple(name.strip() for name in columns.split(","))
+    return names if len(names) > 1 and columns not in everything else ()
+
+
+_NUMBERED = re.compile(r"(.+?)_*(\d+)")
+_NUMBERED_STEMS = frozenset(
+    {
+        *("context", "chunk", "passage", "document", "retrieved_context", "retrieved_chunk"),
+        *("retrieved_passage", "retrieved_document", "retrieved_doc"),
+    }
+)
+
+
+def _numbered_contexts(columns: Sequence[str], taken: set[str]) -> tuple[str, ...]:
+    """The free columns that hold a context each by their names ("Chunk 1", "Chunk 2"), in the order
+    of their numbers.
+    """
+    numbered: dict[str, list[tuple[int, str]]] = {}
+    for column in columns:
+        match = _NUMBERED.fullmatch(normal(column))
+        if match and match[1] in _NUMBERED_STEMS and column not in taken:
+            numbered.setdefault(match[1], []).append((int(match[2]), column))
+    # Of two kinds of them nothing says which are meant.
+    if len(numbered) != 1:
+        return ()
+    ((_, found),) = numbered.items()
+    return tuple(column for _, column in sorted(found)) if len(found) > 1 else ()
 
 
 def _by_normal_name(columns: Sequence[str], taken: set[str]) -> dict[str, list[str]]:
@@ -246,7 +288,8 @@ def _names(
     preferred = prefer.get(field, "")
     names = []
     for name in dict.fromkeys((field, preferred, *ALIASES[field])):
-        if name in by_name and (name == preferred or name not in skips):
+        # A column without a name, such as a table's row numbers, is no field.
+        if name and name in by_name and (name == preferred or name not in skips):
             names.append(name)
     # Phoenix calls the retrieved texts "reference".
     if field == "reference" and prefer.get("contexts") == "reference":
@@ -298,7 +341,7 @@ def _pick(
         columns = exact or by_name[name]
         if name in (field, preferred) and len(columns) == 1:
             return columns[0]
-    candidates = _outermost(list(chain.from_iterable(by_name[name] for name in names)))
+    candidates = outermost(list(chain.from_iterable(by_name[name] for name in names)))
     # Several ids are usual (of the row, the trace, the span), and the first of the list is best; a
     # second rating by users is no reason to stop.
     if field in ("id", "error", "feedback", "stars") and candidates:
@@ -318,21 +361,27 @@ def _pick(
     return candidates[0] if candidates else None
 
 
-def _outermost(columns: list[str]) -> list[str]:
+def outermost(columns: Sequence[str]) -> list[str]:
     """The columns without those that lie inside another of them."""
     prefixes = tuple(f"{column}." for column in columns)
     return [column for column in columns if not column.startswith(prefixes)]
 
 
 def _check_mapping(
-    mapping: Mapping[str, str], slices: Sequence[str], columns: Sequence[str], name: str
+    mapping: Mapping[str, str],
+    joined: Sequence[str],
+    slices: Sequence[str],
+    columns: Sequence[str],
+    name: str,
 ) -> None:
     for field, column in mapping.items():
         if field not in ALIASES:
             fix = "fields: " + ", ".join(ALIASES)
             # The usual mistake is to name the column first.
-            if column in ALIASES:
+            if column in ALIASES and field in columns:
                 fix = f"write --map {column}={quote(field)} (field=column)"
+            elif column in ALIASES and column in columns:
+                fix = f"leave it out: {column} is read by its own name"
             raise SetupError(
                 "E0308",
                 f"There is no field {shorten(field, 40)!r} to read a column"
@@ -340,7 +389,8 @@ def _check_mapping(
                 where=f"--map {shorten(field, 40)}={shorten(column, 40)}",
                 fix=fix,
             )
-        _check_column(column, columns, f"--map {field}={shorten(column, 40)}", name)
+        for each in (joined if field == "contexts" else ()) or (column,):
+            _check_column(each, columns, f"--map {field}={shorten(column, 40)}", name)
     for column in slices:
         if column not in columns and f"slices.{column}" not in columns:
             _check_column(column, columns, f"--slice {shorten(column, 40)}", name)
@@ -368,9 +418,13 @@ def quote(column: str) -> str:
 
 
 def nested_paths(row: Mapping[str, object]) -> Iterable[str]:
-    """Dotted paths into the objects of a row, to depth 4 and 500 paths at most."""
+    """Dotted paths into the objects of a row, also those written as JSON, to depth 4 and 500 paths
+    at most.
+    """
     open_objects: list[tuple[str, dict[str, object], int]] = []
     for column, value in row.items():
+        if type(value) is str and value[:1] == "{":
+            value = unpack(value)
         if type(value) is dict:
             open_objects.append((column, value, 1))
     paths: list[str] = []

@@ -9,6 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from ragassay.core import (
@@ -23,6 +24,7 @@ from ragassay.core import (
 )
 from ragassay.datasets.columns import Columns, choose, listed, nested_paths, quote
 from ragassay.datasets.formats import FORMATS, Format
+from ragassay.datasets.paths import walk
 from ragassay.datasets.presence import FieldsSeen
 from ragassay.datasets.record import to_record
 from ragassay.datasets.rows import RowMaker
@@ -107,13 +109,15 @@ class Dataset:
         quiet = self.columns.quiet
         used = [column for field, column in read.items() if field not in quiet | set(fields)]
         rows = (row for _, row in self._reader.rows() if isinstance(row, dict))
-        return unread_columns(rows, (*used, *self.columns.slices, *self.columns.marks), fields)
+        used += [*self.columns.joined, *self.columns.slices, *self.columns.marks]
+        return unread_columns(rows, used, fields)
 
     def with_guesses(self, mapping: Mapping[str, str], guesses: Mapping[str, str]) -> Dataset:
         """The same rows, read by this mapping of fields to columns and by these guesses."""
         name = _name_of(self._reader)
         slices = self.columns.slices
-        first, nested = self._first_columns, self._nested
+        # A guess may be a place in a list, which no object of the first rows names.
+        first, nested = self._first_columns, (*self._nested, *guesses.values())
         columns = choose(first, nested, {**mapping, **guesses}, slices, name)
         return Dataset(self._reader, columns, first, nested, self._make_ids, guesses)
 
@@ -367,7 +371,8 @@ def open_rows(
         first = _first_rows(reader)
     if not first.good:
         raise _nothing_readable(reader, name, first.troubles)
-    names, nested = tuple(first.columns), tuple(first.nested)
+    indexed = _places_in_lists(reader, (mapping or {}).values())
+    names, nested = tuple(first.columns), (*first.nested, *indexed)
     columns = choose(names, nested, dict(mapping or {}), tuple(slices), name)
     guesses: dict[str, str] = {}
     if not columns.says_anything:
@@ -375,28 +380,42 @@ def open_rows(
         fitting = unread_columns(rows, slices, FIELDS)
         guesses = {unread.field: unread.guess for unread in fitting if unread.guess}
         if not (guess and guesses):
-            raise _nothing_recognised((*names, *nested), name, guesses)
+            raise _nothing_recognised((*names, *nested), name, reader.source, guesses)
+        nested = (*nested, *guesses.values())
         columns = choose(names, nested, guesses, tuple(slices), name)
     return Dataset(reader, columns, names, nested, make_ids, guesses)
 
 
+def _places_in_lists(reader: Reader, paths: Iterable[str]) -> list[str]:
+    """Those of these paths with a place in a list ("steps.0.output") that one of the first rows
+    has.
+    """
+    found: list[str] = []
+    for path in paths:
+        if any(part.isdecimal() for part in path.split(".")):
+            rows = (row for _, row in islice(reader.rows(), _PEEK_ROWS) if isinstance(row, dict))
+            if any(walk(row, path) is not None for row in rows):
+                found.append(path)
+    return found
+
+
 def _nothing_recognised(
-    columns: Sequence[str], name: str, guesses: Mapping[str, str]
+    columns: Sequence[str], name: str, source: str, guesses: Mapping[str, str]
 ) -> SetupError:
     """The error for rows of which nothing is read, with a command to start from."""
-    options: list[str] = []
-    for field in FIELDS:
-        if field in guesses:
-            options.append(f"--map {field}={quote(guesses[field])}")
-        # Rows without contexts can be measured; without a question or a response hardly.
-        elif field != "contexts":
-            options.append(f"--map {field}=COLUMN")
+    # Rows without contexts can be measured; without a question or a response hardly.
+    shown = [field for field in FIELDS if field in guesses or field != "contexts"]
+    mapping = {field: guesses.get(field, "COLUMN") for field in shown}
+    options = [f"--map {field}={quote(column)}" for field, column in mapping.items()]
+    fix = f"ragassay evaluate {name} {' '.join(options)}"
+    if source == "memory":
+        fix = f"mapping={mapping}"
     return SetupError(
         "E0307",
         f"No column of {name} is one that RagAssay reads.",
         where=name,
         why=f"columns: {listed(columns) or 'none'}",
-        fix=f"name the columns: ragassay evaluate {name} {' '.join(options)}",
+        fix=f"name the columns: {fix}",
     )
 
 

@@ -203,6 +203,8 @@ def _plain(field: str, *more: str) -> tuple[str, ...]:
     return (field, *names, *more)
 
 
+TEXT_KEYS = ("text", "content", "page_content", "chunk", "passage", "body", "document.content")
+"""The keys under which a document has its text."""
 WHOLE = ("inputs", "outputs")
 WRAPPERS = ("outputs", "output", "result", "response")
 """Names under which a whole output may lie inside another one."""

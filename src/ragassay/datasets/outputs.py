@@ -13,10 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import orjson
+
 from ragassay.datasets.names import (
     CONTEXT_NAMES,
     QUESTION_NAMES,
     RESPONSE_NAMES,
+    TEXT_KEYS,
     WRAPPERS,
 )
 
@@ -187,8 +190,29 @@ def tool_results(messages: Sequence[Message]) -> list[object] | None:
             if isinstance(message.artifact, list | tuple) and message.artifact:
                 results.extend(message.artifact)
             elif message.text:
-                results.append(message.text)
+                results.extend(_documents_written(message.text) or [message.text])
     return results or None
+
+
+def _documents_written(text: str) -> list[object]:
+    """The documents that a tool gave as JSON; none where the text says anything else."""
+    if text.lstrip()[:1] not in ("[", "{"):
+        return []
+    try:
+        given = orjson.loads(text)
+    except ValueError:
+        return []
+    if isinstance(given, dict):
+        given = part(given, (*CONTEXT_NAMES, "results"))
+    if not isinstance(given, list) or not all(map(_is_document, given)):
+        return []
+    return given
+
+
+def _is_document(item: object) -> bool:
+    if isinstance(item, dict):
+        return isinstance(part(item, TEXT_KEYS), str)
+    return isinstance(item, str)
 
 
 def _levels(output: object) -> Iterator[object]:

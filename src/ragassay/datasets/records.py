@@ -12,6 +12,7 @@ from ragassay.datasets import cells
 from ragassay.datasets.columns import normal
 from ragassay.datasets.dataset import open_reader
 from ragassay.datasets.names import ALIASES
+from ragassay.datasets.paths import inside
 from ragassay.datasets.source import Reader, Row, Trouble
 
 
@@ -76,20 +77,9 @@ def walk_path(row: Mapping[str, object], path: str) -> object:
             continue
         value: object = row
         for part in path.split(mark):
-            value = _inside(value, part)
+            value = inside(value, part)
         if value is not None:
             return value
-    return None
-
-
-def _inside(value: object, part: str) -> object:
-    """What an object has under this name, or a list at this place; None where it has nothing."""
-    if isinstance(value, Mapping):
-        return value.get(part)
-    if isinstance(value, list | tuple) and part.isdecimal():
-        place = int(part)
-        if place < len(value):
-            return value[place]
     return None
 
 

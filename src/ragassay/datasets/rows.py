@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from ragassay.datasets.cells import Problem, Problems
 from ragassay.datasets.columns import Columns
 from ragassay.datasets.feedback import FEEDBACK_CELLS, read_feedback
 from ragassay.datasets.outputs import contexts_in, last_reply, messages_in, tool_results
+from ragassay.datasets.paths import walk
 from ragassay.datasets.source import Reader, Row, Trouble, show
 from ragassay.datasets.traces import said_by_spans
 from ragassay.datasets.usage import USAGE_CELLS, read_usage
@@ -20,20 +21,6 @@ from ragassay.datasets.usage import USAGE_CELLS, read_usage
 _MOST_PROBLEMS = 12
 _EMPTY_CELLS = {"contexts": "nothing retrieved", "response": "an empty response"}
 """What an empty cell of a text file says where the column is there; in others it is a gap."""
-
-
-def walk(row: Mapping[str, object], column: str) -> object:
-    """The cell of a column; a dotted name that is no column walks into objects. None when there is
-    none.
-    """
-    if column in row:
-        return row[column]
-    value: object = row
-    for part in column.split("."):
-        if not isinstance(value, dict):
-            return None
-        value = value.get(part)
-    return value
 
 
 _SOURCES = {
@@ -194,6 +181,8 @@ class RowMaker:
             value = row.get(column)
             if value is None and "." in column:
                 value = walk(row, column)
+            if field == "contexts" and self.columns.joined:
+                value = self._joined_contexts(row)
             if value is None or (not textual and isinstance(value, float) and value != value):
                 continue
             if textual and value == "":
@@ -210,11 +199,48 @@ class RowMaker:
             present["trace"] = row
         if "trace" in present:
             self._add_said_by_spans(present)
+        self._look_inside(present)
+        return present
+
+    def _joined_contexts(self, row: Row) -> list[object] | None:
+        """The contexts of several columns, in their order; None where none of them is there."""
+        found = [walk(row, column) for column in self.columns.joined]
+        present = [value for value in found if value is not None and not _is_nan(value)]
+        if not present:
+            return None
+        contexts: list[object] = []
+        for value in present:
+            inner = cells.unpack(value)
+            # A column may hold a list itself, and an empty cell holds no chunk.
+            if isinstance(inner, list):
+                contexts.extend(inner)
+            elif value != "":
+                contexts.append(value)
+        return contexts
+
+    def _look_inside(self, present: dict[str, object]) -> None:
+        """Read what the question and the response hold beside their texts."""
+        for field in ("question", "response"):
+            self._unpack(present, field)
         if self._takes_trailing_reply:
             self._add_trailing_reply(present)
         if "contexts" not in present and type(present.get("response")) in (dict, list):
             self._add_inner_contexts(present)
-        return present
+
+    def _unpack(self, present: dict[str, object], field: str) -> None:
+        """Look into a question or response that is written as JSON."""
+        value = present.get(field)
+        if not isinstance(value, str) or value[:1] not in ("{", "["):
+            return
+        parsed = cells.unpack(value)
+        if not cells.holds_objects(parsed):
+            return
+        column = shorten(self.columns.read.get(field, field), 40)
+        if cells.says(parsed, field):
+            present[field] = parsed
+            self.notes[f"rows have their {field} inside the JSON of {column}"] += 1
+        else:
+            self.notes[f"rows have JSON without a known {field} in {column}; read as a text"] += 1
 
     def _add_said_by_spans(self, present: dict[str, object]) -> None:
         """What the spans of the row's trace say of fields that no column says."""
@@ -318,6 +344,8 @@ class RowMaker:
             if text is None:
                 return None
             return (Context(text),)
+        if shape is not None and shape.numbered and isinstance(value, str):
+            value = cells.numbered_chunks(value) or value
         return cells.contexts(value, "contexts", problems, self.notes)
 
 

@@ -109,7 +109,7 @@ def find_file(path: Path) -> Path:
         "E0102",
         what,
         why=why,
-        fix="check the path; a run starts with: ragassay evaluate rows.jsonl",
+        fix="check the path, and the folder that it starts from",
     )
 
 

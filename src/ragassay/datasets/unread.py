@@ -7,11 +7,12 @@ and its result would say that all is well.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from ragassay.datasets.cells import TEXT_KEYS, unpack
-from ragassay.datasets.columns import normal
+from ragassay.datasets.columns import normal, outermost
 from ragassay.datasets.outputs import part
 
 FIELDS = ("question", "contexts", "response")
@@ -44,6 +45,7 @@ _OTHER_WORDS = {
 _MOST_ROWS = 50
 _MOST_CANDIDATES = 5
 _DEEPEST = 3
+_FIRST_ITEMS = 5
 _FEWEST_WORDS = 4
 """Words from which on, on the average, a column holds prose."""
 
@@ -71,33 +73,53 @@ def unread_columns(
     """For each of these fields what could be it in the first of these rows, without fields for
     which nothing could. used: columns, or paths into objects, that are read already.
     """
-    values = _values(rows, set(used))
-    found: list[Unread] = []
+    used = set(used)
+    values = _values(rows, used)
+    by_field: dict[str, Unread] = {}
     taken: set[str] = set()
-    for field in fields:
-        free = {column: cells for column, cells in values.items() if column not in taken}
-        unread = _could_be(field, free)
-        if unread is not None:
-            taken.add(unread.guess)
-            found.append(unread)
-    return tuple(found)
+    # What is clear by its name or its lists first: no column is to be taken for two fields.
+    for find in (_clear, _prose):
+        for field in fields:
+            free = {column: cells for column, cells in values.items() if column not in taken}
+            unread = None if field in by_field else find(field, free, used)
+            if unread is not None:
+                by_field[field] = unread
+        for unread in by_field.values():
+            taken.update(unread.candidates)
+    return tuple(by_field[field] for field in fields if field in by_field)
 
 
-def _could_be(field: str, values: Values) -> Unread | None:
+def _clear(field: str, values: Values, used: Container[str]) -> Unread | None:
+    """What is the field by the names of columns, or by their lists of passages."""
     fits = _FITS[field]
     fitting = [column for column, cells in values.items() if fits(cells) and not _is_other(column)]
     named = [column for column in fitting if _words(column) & _WORDS[field]]
     lists = [column for column in fitting if field == "contexts" and _are_lists(values[column])]
-    for columns in (named, lists):
+    for columns in (outermost(named), outermost(lists)):
         if columns:
             guess = columns[0] if len(columns) == 1 else ""
             shown = tuple(columns[:_MOST_CANDIDATES])
             return Unread(field, guess, shown, values[shown[0]][0], True)
-    prose = [column for column in fitting if _is_prose(values[column])]
-    if field == "question" or not prose:
+    return None
+
+
+def _prose(field: str, values: Values, used: Container[str]) -> Unread | None:
+    """What may be the field for being prose, and nothing more."""
+    if field == "question":
         return None
-    shown = tuple(prose[:_MOST_CANDIDATES])
-    return Unread(field, "", shown, values[shown[0]][0], False)
+    fits = _FITS[field]
+    shown: list[str] = []
+    for column, cells in values.items():
+        # What lies beside a text that is read, or in a list, has to be named to be meant.
+        parts = column.split(".")
+        is_inside = any(".".join(parts[:end]) in used for end in range(1, len(parts)))
+        if is_inside or any(map(str.isdecimal, parts)) or _is_other(column):
+            continue
+        if fits(cells) and _is_prose(cells):
+            shown.append(column)
+    if not shown:
+        return None
+    return Unread(field, "", tuple(shown[:_MOST_CANDIDATES]), values[shown[0]][0], False)
 
 
 def _values(rows: Iterable[Mapping[str, object]], used: set[str]) -> dict[str, list[object]]:
@@ -115,10 +137,15 @@ def _values(rows: Iterable[Mapping[str, object]], used: set[str]) -> dict[str, l
 def _leaves(fields: Mapping[str, object], prefix: str, depth: int) -> Iterator[tuple[str, object]]:
     for key, cell in list(fields.items())[:200]:
         path = f"{prefix}{key}"
+        cell = unpack(cell)
         if isinstance(cell, dict) and depth > 1:
             yield from _leaves(cell, f"{path}.", depth - 1)
-        else:
-            yield path, cell
+            continue
+        yield path, cell
+        if depth > 1 and isinstance(cell, list):
+            for place, item in enumerate(cell[:_FIRST_ITEMS]):
+                if isinstance(item, dict):
+                    yield from _leaves(item, f"{path}.{place}.", depth - 1)
 
 
 def _words(column: str) -> set[str]:
@@ -152,20 +179,26 @@ def _are_texts(cells: Sequence[object]) -> bool:
 
 def _are_lists(cells: Sequence[object]) -> bool:
     """Whether the cells are lists of texts, each of some words."""
-    return _most(cells, lambda cell: isinstance(unpack(cell), list)) and _is_prose(cells)
+    return _most(cells, lambda cell: isinstance(unpack(cell), list)) and _are_sentences(cells)
 
 
 def _hold_contexts(cells: Sequence[object]) -> bool:
-    return _most(cells, lambda cell: bool(_texts(cell))) and _is_prose(cells)
+    return _most(cells, lambda cell: bool(_texts(cell))) and _are_sentences(cells)
 
 
 def _is_prose(cells: Sequence[object]) -> bool:
-    """Whether the texts are sentences rather than names or kinds, and mostly differ."""
-    texts: list[str] = []
-    for cell in cells:
-        texts += _texts(cell)
+    """Whether the texts are sentences that mostly differ."""
+    texts = list(chain.from_iterable(map(_texts, cells)))
+    return _are_sentences(cells) and 2 * len(set(texts)) > len(texts)
+
+
+def _are_sentences(cells: Sequence[object]) -> bool:
+    """Whether the texts are sentences rather than names or kinds. Many questions may be asked about
+    one passage, so they need not differ.
+    """
+    texts = list(chain.from_iterable(map(_texts, cells)))
     words = sum(len(text.split()) for text in texts)
-    return words >= _FEWEST_WORDS * max(len(texts), 1) and 2 * len(set(texts)) > len(texts) > 0
+    return len(texts) > 0 and words >= _FEWEST_WORDS * len(texts)
 
 
 def _most(cells: Sequence[object], test: Callable[[object], bool]) -> bool:

@@ -25,7 +25,7 @@ from ragassay.core import (
     shorten,
 )
 from ragassay.datasets.names import ALIASES
-from ragassay.datasets.rows import walk
+from ragassay.datasets.paths import walk
 from ragassay.datasets.shapes import WRITERS, Writer
 from ragassay.datasets.shapes.base import parts
 

@@ -252,8 +252,8 @@ def _unknown(text: str, custom: Mapping[str, Metric]) -> SetupError:
     choices = (*custom, *catalogue())
     return SetupError(
         "E0201",
-        f"No metric is called {shorten(name, 40)!r}.",
+        f"No metric is called {shorten(name, 40)!r}.{nearest(name.lower(), choices)}",
         where="metrics",
         why=shorten(text),
-        fix=f"choose from: {', '.join(choices)}.{nearest(name.lower(), choices)}",
+        fix="all are listed by: ragassay metrics",
     )

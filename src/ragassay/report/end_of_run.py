@@ -17,7 +17,16 @@ from ragassay.core import (
     Summary,
 )
 from ragassay.report.gate import GateResult
-from ragassay.report.lost import UNKNOWN, advice, asked_and_judged, first_loss, reason_in, remedy
+from ragassay.report.lost import (
+    UNKNOWN,
+    advice,
+    asked_and_judged,
+    first_loss,
+    in_short,
+    is_abstention,
+    reason_in,
+    remedy,
+)
 
 INTERRUPTED = 130
 """What shells make of a command that SIGINT ended."""
@@ -45,7 +54,7 @@ def conclude(summary: Summary, gates: GateResult, *, resume: str, store: str) ->
             "E0603",
             "Nothing could be judged.",
             where=f"run {summary.manifest.run_id}",
-            why=first_loss(summary),
+            why=in_short(first_loss(summary)),
             fix=_remedy(summary, first_loss(summary)) or f"{resume} --retry-failed",
         )
         return EndOfRun(error.exit_code, (error,))
@@ -55,10 +64,12 @@ def conclude(summary: Summary, gates: GateResult, *, resume: str, store: str) ->
     messages: list[str | RagAssayError] = []
     if judged < asked:
         reason = first_loss(summary)
-        messages.append(
-            f"{asked - judged:,} of {asked:,} verdicts were lost ({reason})."
-            f" {advice(summary, resume, reason)}"
-        )
+        verdicts = f"{asked - judged:,} of {asked:,} verdicts"
+        if is_abstention(reason):
+            # What to do stands under the summary.
+            messages.append(f"{verdicts} were not given ({in_short(reason)}).")
+        else:
+            messages.append(f"{verdicts} were lost ({reason}). {advice(summary, resume, reason)}")
     messages += _gate_errors(summary, gates, resume, store)
     exit_code = gates.exit_code
     if summary.lost_metrics:

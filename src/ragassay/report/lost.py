@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ragassay.core import MetricSummary, Summary
-from ragassay.report.wording import declared_as
+from collections.abc import Sequence
+
+from ragassay.core import MetricSummary, Status, Summary
+from ragassay.report.wording import STATUS_WORDS, declared_as
 
 UNKNOWN = "see the rows' statuses"
 """Stands for a reason that no figure of the summary names."""
@@ -22,9 +24,36 @@ def remedy(reason: str, max_tokens: object) -> str:
         return "a filter of the provider refuses these texts: judge them with another model"
     if "the model refused to answer" in reason:
         return "the model refuses these texts: judge them with another one"
+    if is_abstention(reason):
+        return (
+            "the same judge would give no verdict again: judge with a language model"
+            " (--judge openai:MODEL, or --judge local:FOLDER)"
+        )
     if "shorten or split the contexts" in reason:
         return "shorten or split the contexts, or judge with a model that reads longer prompts"
     return ""
+
+
+def is_abstention(reason: str) -> bool:
+    """Whether most verdicts are missing since the judge abstained, which it would do again."""
+    return reason.startswith(STATUS_WORDS[Status.ABSTAINED])
+
+
+def in_short(reason: str) -> str:
+    """The reason without what it says is to be done, which is said once at the end."""
+    return reason.partition("; name a ")[0]
+
+
+def different_notes(notes: Sequence[str]) -> list[str]:
+    """The notes without those that repeat an abstention for another metric, in short."""
+    by_reason: dict[str, str] = {}
+    for note in notes:
+        reason = reason_in(note)
+        if is_abstention(reason):
+            by_reason.setdefault(in_short(reason), in_short(note))
+        else:
+            by_reason.setdefault(note, note)
+    return list(by_reason.values())
 
 
 def first_loss(summary: Summary) -> str:

@@ -65,6 +65,8 @@ def _differences(page: Page, metrics: Sequence[MetricComparison]) -> None:
     page.table(heads, [_short_cells(m) for m in shown])
     if len(paired) > len(shown):
         page.note(f"and {say.count(len(paired) - len(shown), 'more metric')} (-v)")
+    if sum(m.p is not None for m in paired) > 1:
+        page.note("p is corrected for the number of metrics; the intervals are not")
     dropped = [f"{m.metric} {say.count(m.dropped, 'row')}" for m in metrics if m.dropped]
     if dropped:
         page.note(f"left out, with a value in only one run: {', '.join(dropped)}")

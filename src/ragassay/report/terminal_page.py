@@ -7,6 +7,7 @@ markup act.
 from __future__ import annotations
 
 import io
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
@@ -106,6 +107,16 @@ def page_on(place: Console | Page) -> Page:
     return place if isinstance(place, Page) else TerminalPage(place)
 
 
+_GLUE = "\ue000"
+"""Stands for a blank at which no line is broken; of private use, so that no text has it."""
+_KEPT_TOGETHER = re.compile(r"ragassay [^()]{1,70}\)|\d (?:s|ms|min|h|%)(?![\w/])")
+"""Commands to copy, and figures with their units."""
+
+
+def _glued(match: re.Match[str]) -> str:
+    return match[0].replace(" ", _GLUE)
+
+
 class TerminalPage(Page):
     """A console that prints only what its encoding can carry.
 
@@ -142,8 +153,14 @@ class TerminalPage(Page):
         return words
 
     def line(self, words: str = "", style: str = "", indent: int = 0) -> None:
-        text = self.text(words, style)
-        self.console.print(Padding(text, (0, 0, 0, indent), expand=False))
+        # After what the encoding cannot carry was replaced: it has no such glue either.
+        fitted = self.text(words).plain
+        text = Text(_KEPT_TOGETHER.sub(_glued, fitted), style=style, overflow="fold")
+        # Line by line: a padded paragraph of several lines has blanks up to the end of each.
+        for each in text.wrap(self.console, max(self.width - indent, 1)):
+            each.rstrip()
+            line = Text(each.plain.replace(_GLUE, " "), style=style)
+            self.console.print(Padding(line, (0, 0, 0, indent), expand=False))
 
     def gap(self) -> None:
         self.console.print()

@@ -18,7 +18,7 @@ from ragassay.core import (
 )
 from ragassay.report import terminal_details as details
 from ragassay.report import wording as say
-from ragassay.report.lost import first_loss, remedy
+from ragassay.report.lost import different_notes, first_loss, remedy
 from ragassay.report.terminal_page import Page, TerminalPage, page_on
 from ragassay.report.text import one_line
 
@@ -167,7 +167,7 @@ def _metrics(page: Page, s: Summary) -> None:
     """A line a metric, those with a pass mark first."""
     measured = [m for m in s.metrics if say.says_something(m)]
     measured.sort(key=lambda m: (m.pass_mark is None, bool(m.unit)))
-    notes = s.notes[:NOTES_SHOWN]
+    notes = different_notes(s.notes)[:NOTES_SHOWN]
     shown = measured[: METRICS_SHOWN - len(notes)]
     if shown:
         page.gap()
@@ -213,7 +213,7 @@ def _judge(page: Page, s: Summary, detail: Detail) -> None:
     if detail.verbose or detail.trust:
         details.trust_lines(page, s)
     else:
-        page.cut(say.trust_in_short(s), indent=2)
+        page.line(say.trust_in_short(s), indent=2)
     words = say.order_words(s)
     if words:
         page.line(words, indent=2)

@@ -805,6 +805,11 @@ def trust_in_short(s: Summary) -> str:
         return f"Agreement with people on rows like yours (kappa): {', '.join(measured)}"
     first = "groundedness" if "groundedness" in unmeasured else unmeasured[0]
     todo = f"ragassay label next -m {first}"
+    labelled = [line for line in s.trust if line.labels and not line.certificate]
+    if labelled:
+        metric, n = labelled[0].metric, labelled[0].labels
+        command = f"ragassay estimate {s.manifest.run_id} -m {metric}"
+        todo = f"{count(n, 'label')} of people: {command}"
     if not measured:
         return f"Agreement with people here: not known ({todo})"
     left = count(len(unmeasured), "metric")

@@ -68,12 +68,14 @@ def _unread_error(unread: Sequence[Unread], scan: Scan) -> SetupError:
     columns = list(dict.fromkeys(chain.from_iterable(each.candidates for each in unread)))
     verb = "is" if len(columns) == 1 else "are"
     if scan.source == "memory":
-        items = ", ".join(f"{each.field!r}: {_column(each)!r}" for each in unread)
+        items = ", ".join(f"{each.field!r}: {_column(each, unread)!r}" for each in unread)
         fix, yes, metrics = f"mapping={{{items}}}", "yes=True", "metrics=[...]"
     else:
-        fix = " ".join(f"--map {each.field}={quote(_column(each))}" for each in unread)
+        fix = " ".join(f"--map {each.field}={quote(_column(each, unread))}" for each in unread)
         yes, metrics = "--yes", "--metrics"
     takes = f", which {yes} takes" if all(each.guess for each in unread) else ""
+    if "COLUMN" in fix:
+        takes = ", with the names of columns; nothing says clearly which"
     return SetupError(
         "E0318",
         f"No row has {fields}, and {', '.join(map(shorten, columns))} {verb} not read.",
@@ -83,9 +85,15 @@ def _unread_error(unread: Sequence[Unread], scan: Scan) -> SetupError:
     )
 
 
-def _column(unread: Unread) -> str:
-    """The column that is meant, or a placeholder where it may be one of several."""
-    return unread.candidates[0] if len(unread.candidates) == 1 else "COLUMN"
+def _column(unread: Unread, others: Sequence[Unread]) -> str:
+    """The column that is meant, or a placeholder: where it may be one of several, or where one
+    column may be either of two fields.
+    """
+    if len(unread.candidates) > 1:
+        return "COLUMN"
+    (column,) = unread.candidates
+    meant = [each for each in others if column in each.candidates]
+    return column if len(meant) == 1 else "COLUMN"
 
 
 def _shown(value: object) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 
-from ragassay.core import shorten
+from ragassay.core import SetupError, shorten
 from ragassay.runs.config_file import FoundColumn
 
 _FIRST_ROWS = 50
@@ -26,7 +27,13 @@ def look_at(source: str) -> Look:
     """How the rows of a file are read. Raises as `open_rows` and `Dataset.scan`."""
     from ragassay.datasets import open_records, open_rows, walk_path
 
-    dataset = open_rows(source, guess=True)
+    try:
+        dataset = open_rows(source, guess=True)
+    except SetupError as error:
+        # Of no column is known what it is: the file is written to be filled in.
+        if error.code != "E0307":
+            raise
+        return _look_at_unknown(source)
     scan = dataset.scan()
     missing = [field for field in ("question", "contexts", "response") if field not in scan.given]
     unread = dataset.unread(missing)
@@ -50,6 +57,21 @@ def look_at(source: str) -> Look:
     open_fields = tuple(field for field in missing if field not in guesses.values())
     doubtful = {each.field: each.candidates for each in unread if not each.guess}
     return Look(found, open_fields, tuple(_advice(field, doubtful) for field in open_fields))
+
+
+def _look_at_unknown(source: str) -> Look:
+    """The columns of rows of which nothing is read."""
+    from ragassay.datasets import open_records
+
+    examples: dict[str, str] = {}
+    for _, _, row in islice(open_records(source), _FIRST_ROWS):
+        for column, value in row.items():
+            if column not in examples and value not in (None, "", [], {}):
+                examples[column] = _shown(value)
+    found = tuple(FoundColumn(column, "", example, False) for column, example in examples.items())
+    fields = ("question", "contexts", "response")
+    advice = tuple(f"no column is read as {field}: name it under [map]" for field in fields)
+    return Look(found, fields, advice)
 
 
 def _advice(field: str, candidates: Mapping[str, tuple[str, ...]]) -> str:

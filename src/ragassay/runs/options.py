@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cache
@@ -73,6 +73,14 @@ def option(default: Any, help: str, **details: Any) -> Any:
 def _absolute_paths(paths: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
     """A resume may be started in another folder."""
     return tuple(os.path.abspath(path) for path in paths)
+
+
+def _columns_by_field(mapping: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
+    """Field -> column; several columns of contexts as `--map contexts=a,b` writes them."""
+    return {
+        field: columns if isinstance(columns, str) else ",".join(columns)
+        for field, columns in mapping.items()
+    }
 
 
 def _json_text(value: str | Mapping[str, object]) -> str:
@@ -154,9 +162,9 @@ class Options:
     )
     mapping: Mapping[str, str] = option(
         {},
-        "field=column, where a column's name is not known. Repeatable.",
+        "field=column, where a column's name is not known; contexts=a,b joins columns. Repeatable.",
         flags=("--map",),
-        convert=dict,
+        convert=_columns_by_field,
     )
     slices: tuple[str, ...] = option(
         (), "Column to slice results by. Repeatable.", flags=("--slice",), convert=tuple

@@ -17,14 +17,22 @@ _MOST_NAMES = 2000
 
 def find_row(run: Run, row_id: str) -> RowResult:
     """The row with this id. Raises SetupError (E0108) where the run has none."""
-    try:
-        return run[row_id]
-    except KeyError:
-        known = [row.id for row in islice(run.rows(), _MOST_NAMES)]
+    row = run.store.row(run.id, row_id)
+    if row is not None:
+        return row
     command = f"ragassay export {run.id} --format jsonl{store_option(run.store_location)}"
     raise SetupError(
         "E0108",
-        f"The row is not in the run.{nearest(row_id, known)}",
+        f"The row is not in the run.{like_row(run, row_id)}",
         where=f"--row {row_id}",
         fix=f"list the rows with: {command}",
     )
+
+
+def like_row(run: Run, row_id: str) -> str:
+    """The id of the run that is most like this one, as a question; "" for none."""
+    known = [row.id for row in islice(run.rows(), _MOST_NAMES)]
+    # The number alone of a row that was numbered.
+    if f"row-{row_id}" in known:
+        return f" Did you mean {f'row-{row_id}'!r}?"
+    return nearest(row_id, known)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from ragassay.core import (
     Summary,
     Verdict,
 )
+from ragassay.runs.row_lookup import like_row
 
 if TYPE_CHECKING:
     import pandas
@@ -103,7 +105,7 @@ class Run:
         """The row with this id: sample, scores with their parts, diagnosis. Raises KeyError."""
         row = self.store.row(self.id, row_id)
         if row is None:
-            raise KeyError(row_id)
+            raise KeyError(f"the run has no row {row_id!r}.{like_row(self, row_id)}")
         return row
 
     def judgments(self, keys: Iterable[str]) -> dict[str, Judgment]:
@@ -202,7 +204,8 @@ class Run:
     def __str__(self) -> str:
         from ragassay.report import summary_text
 
-        return summary_text(self.summary)
+        # As wide as the terminal, or as the variable COLUMNS says.
+        return summary_text(self.summary, shutil.get_terminal_size((100, 24)).columns)
 
     def _repr_html_(self) -> str | None:
         return self.summary._repr_html_()

@@ -9,6 +9,7 @@ that the metric reads.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -89,7 +90,8 @@ def trust_of(
     trust = []
     for metric in judged:
         if rows is None or not fitting[metric]:
-            trust.append(_unmeasured(metric, elsewhere=metric in certified_metrics))
+            unmeasured = _unmeasured(metric, elsewhere=metric in certified_metrics)
+            trust.append(replace(unmeasured, labels=len(store.labels(run_id, metric))))
         else:
             trust.append(_measured(metric, fitting[metric], rows))
     return tuple(trust)

@@ -263,12 +263,32 @@ def _diagnose(line: bytes, offset: int, error: orjson.JSONDecodeError) -> Troubl
 def not_utf8(line: bytes, offset: int, error: UnicodeDecodeError) -> Trouble:
     """The trouble of bytes that are not UTF-8, with their place in the file."""
     start = error.start
-    return Trouble(
-        "E0305",
-        f"the byte {line[start]:#04x} at byte {offset + start} is not valid UTF-8",
-        shorten(repr(line[max(start - 10, 0) : start + 10])),
-        "save the file as UTF-8 (iconv -f LATIN1 -t UTF-8, if that is what it is)",
-    )
+    near = line[max(start - 10, 0) : start + 10]
+    shown = shorten(repr(near))
+    fix = "save the file as UTF-8 (iconv -f WINDOWS-1252 -t UTF-8, if that is what it is)"
+    if _is_windows_1252(line):
+        text = near.decode("cp1252", "replace")
+        shown = f"{shown}: in Windows-1252, as Excel saves CSV, {text!r}"
+        fix = "save it as UTF-8 (in Excel: CSV UTF-8), or: iconv -f WINDOWS-1252 -t UTF-8"
+    what = f"the byte {line[start]:#04x} at byte {offset + start} is not valid UTF-8"
+    return Trouble("E0305", what, shown, fix)
+
+
+def _is_windows_1252(line: bytes) -> bool:
+    """Whether the bytes are plainly a text in Windows-1252: all of them are characters, and those
+    beyond ASCII are letters and marks of Western languages.
+    """
+    try:
+        text = line.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    beyond = [character for character in text if not character.isascii()]
+    return all(character in _WESTERN for character in beyond)
+
+
+_WESTERN = frozenset(
+    "äöüÄÖÜßàâáåãæçèéêëìíîïñòóôõøùúûýÿÀÂÁÅÃÆÇÈÉÊËÌÍÎÏÑÒÓÔÕØÙÚÛÝœŒ€£§°«»„“”‘’–—…·¿¡²³½µ\xa0"
+)
 
 
 def _count_keys(row: Row) -> int:

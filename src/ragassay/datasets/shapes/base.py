@@ -17,13 +17,14 @@ class Shape:
 
     all_of, any_of: columns that give it away. reads: field -> the column that is preferred for it.
     skips: column -> why it is not read. also: field -> dotted column that is read where no other
-    is, even when the first rows do not have it (free metadata, where our own fields travel).
-    marks: columns whose names end in this are human labels. whole: the contexts cell is the text
-    of one chunk, never a list. timed: start_time and end_time are the run's. trailing: a
-    conversation without a response column ends with the response. is_trace: the row is a trace as
-    a whole. adapt: changes a copy of reads and one of skips by the columns that are there. detect:
-    recognises rows in place of all_of and any_of, where names are free. order: of being tried, the
-    lowest first; a shape with names that no other tool uses goes before one with common names.
+    is, even when the first rows do not have it (free metadata, where our own fields travel). marks:
+    columns whose names end in this are human labels. whole: the contexts cell is the text of one
+    chunk, never a list. numbered: contexts are written "[1] ...", "[2] ...". timed: start_time and
+    end_time are the run's. trailing: a conversation without a response column ends with the
+    response. is_trace: the row is a trace as a whole. adapt: changes a copy of reads and one of
+    skips by the columns that are there. detect: recognises rows in place of all_of and any_of,
+    where names are free. order: of being tried, the lowest first; a shape with names that no other
+    tool uses goes before one with common names.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Shape:
     timed: bool = False
     trailing: bool = False
     is_trace: bool = False
+    numbered: bool = False
     adapt: Callable[[set[str], dict[str, str], dict[str, str]], None] | None = None
     detect: Callable[[set[str]], bool] | None = None
     order: int = 100

@@ -23,6 +23,17 @@ _RUNS = Shape(
     timed=True,
     order=70,
 )
+# Runs as a CSV file has them: inputs and outputs are JSON, and the id is named after the run.
+_RUN_TABLE = Shape(
+    "LangSmith",
+    ("inputs", "outputs", "run_id"),
+    ("start_time", "status"),
+    {"id": "run_id", "question": "inputs", "response": "outputs"},
+    {},
+    also={"contexts": "outputs.contexts", **_META},
+    timed=True,
+    order=73,
+)
 _EXAMPLES = Shape(
     "LangSmith",
     ("inputs",),
@@ -43,7 +54,7 @@ _EXPERIMENT = Shape(
     {},
     order=72,
 )
-SHAPES = (_RUNS, _EXAMPLES, _EXPERIMENT)
+SHAPES = (_RUNS, _EXAMPLES, _EXPERIMENT, _RUN_TABLE)
 
 
 def _context(context: Context) -> dict[str, object]:

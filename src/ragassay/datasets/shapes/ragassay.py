@@ -16,7 +16,16 @@ _SHAPE = Shape(
     {},
     order=10,
 )
-SHAPES = (_SHAPE,)
+_LABEL_SHEET = Shape(
+    "RagAssay",
+    ("inclusion_probability", "annotator", "label"),
+    ("contexts",),
+    {},
+    {},
+    numbered=True,
+    order=9,
+)
+SHAPES = (_SHAPE, _LABEL_SHEET)
 
 
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:

@@ -275,6 +275,15 @@ def _contradicted(reply: MatchReply) -> bool:
     return reply.features.get("contradicted", 0.0) >= 0.5
 
 
+def _beside(probability: float, cut: float) -> tuple[str, str]:
+    """Both with as many digits as show on which side of the cut the probability is."""
+    for digits in range(2, 9):
+        shown, passes_from = f"{probability:.{digits}f}", f"{cut:.{digits}f}"
+        if (float(shown) >= float(passes_from)) == (probability >= cut):
+            break
+    return shown, passes_from
+
+
 def _rationale(rubric: str, call: MatchCall, reply: MatchReply, cut: float) -> str:
     """What decides first, the probability in words, and the figures that explain it best. Only keys
     that are there are worded.
@@ -282,7 +291,8 @@ def _rationale(rubric: str, call: MatchCall, reply: MatchReply, cut: float) -> s
     what, text, where = _VERDICTS.get(rubric) or _VERDICTS[call.task]
     features = dict(reply.features)
     sentences = [worded(finding, where) for finding in reply.findings[:_NAMED]]
-    sentences.append(f"Probability {what}: {reply.probability:.2f} (passes from {cut:.2f}).")
+    shown, passes_from = _beside(reply.probability, cut)
+    sentences.append(f"Probability {what}: {shown} (passes from {passes_from}).")
     if reply.findings:
         # What the findings say need not be said in figures.
         for name in ("contradicted", "numbers_missing", "names_missing", "negation_mismatch"):

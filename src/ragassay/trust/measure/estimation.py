@@ -82,7 +82,7 @@ def estimate(
     check_cuts(cut, None)
     check_draws(FEWEST_DRAWS, seed)  # for the seed: the draws cannot be chosen here
     with open_run(run, store=store) as opened:
-        name = labelled_metric(opened, metric)
+        name = labelled_metric(opened, metric, imported=labels is None)
         check_slice(opened, by)
         if labels is None:
             human_labels = _imported_labels(opened, name)

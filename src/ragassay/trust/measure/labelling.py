@@ -106,7 +106,7 @@ def _check_new(output: Path) -> None:
             "E0107",
             "The sheet is there already, and may hold labels.",
             where=str(output),
-            fix="name another file, or delete that one",
+            fix="name another file (-o), or delete that one",
         )
 
 

@@ -36,10 +36,11 @@ def store_labels(run: Run, labels: Sequence[HumanLabel], *, replace_old: bool) -
     return run.store.put_labels(run.id, labels, replace=replace_old)
 
 
-def labelled_metric(run: Run, metric: str | None) -> str:
+def labelled_metric(run: Run, metric: str | None, *, imported: bool = False) -> str:
     """The printed name of the metric that is meant.
 
-    None: the one with a pass mark that the run has. Raises SetupError E0201 for a metric that the
+    None: the one with a pass mark that the run has. imported: else the only one whose labels were
+    imported. Raises SetupError E0201 for a metric that the
     run does not have, E0206 where it is not said which one is meant.
     """
     names = run.manifest.metrics
@@ -48,7 +49,11 @@ def labelled_metric(run: Run, metric: str | None) -> str:
         with_mark = [m.metric for m in run.summary.metrics if m.pass_mark is not None and m.asked]
         if len(with_mark) == 1:
             return with_mark[0]
-        choices = with_mark or names
+        if imported:
+            with_labels = [name for name in names if labels_of_run(run, name)]
+            if len(with_labels) == 1:
+                return with_labels[0]
+        choices = (imported and with_labels) or with_mark or names
         raise SetupError(
             "E0206",
             "It is not said which metric people label.",
