@@ -90,10 +90,12 @@ def trust_of(
     trust = []
     for metric in judged:
         if rows is None or not fitting[metric]:
-            unmeasured = _unmeasured(metric, elsewhere=metric in certified_metrics)
-            trust.append(replace(unmeasured, labels=len(store.labels(run_id, metric))))
+            line = _unmeasured(metric, elsewhere=metric in certified_metrics)
         else:
-            trust.append(_measured(metric, fitting[metric], rows))
+            line = _measured(metric, fitting[metric], rows)
+        own = 0 if line.measured else len(store.labels(run_id, metric))
+        # Labels of the run's own rows say more than a certificate of rows that are unlike them.
+        trust.append(replace(line, labels=own, certificate="") if own else line)
     return tuple(trust)
 
 
