@@ -122,7 +122,7 @@ def pack(row: RowResult) -> bytes:
         sample.cluster if sample is not None else None,
         dict(sample.slices) if sample is not None else {},
         None if usage is None else codec.finite(astuple(usage)),
-        None if row.bad is None else astuple(row.bad),
+        None if row.bad is None else _bad(row.bad),
         row.done,
         [_pack_score(score) for score in row.scores],
     ]
@@ -137,6 +137,12 @@ def pack(row: RowResult) -> bytes:
     while more and not more[-1]:
         more.pop()
     return codec.dump(plain + more)
+
+
+def _bad(row: BadRow) -> list[object]:
+    """The values of a row that could not be read, as an older version wrote them where it could."""
+    values = list(astuple(row))
+    return values[:-1] if row.counted_by == "line" else values
 
 
 def _also(row: RowResult) -> list[str]:
