@@ -353,9 +353,6 @@ def test_the_metric_that_was_labelled_is_the_one_to_estimate(
     ragassay("label", "next", "last", "-m", "answer_relevance", "-n", 20, "-o", "sheet.csv")
     ragassay("label", "import", "last", fill(Path("sheet.csv"), "filled.csv", truth))
     assert "answer_relevance" in ragassay("estimate", "last").out
-    shown = " ".join(ragassay("show", "last").out.split())
-    assert "not known (20 labels of people: ragassay estimate " in shown
-    assert " -m answer_relevance)" in shown
 
 
 def test_rows_are_chosen_labelled_imported_and_correct_the_run(

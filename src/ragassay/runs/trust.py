@@ -90,12 +90,10 @@ def trust_of(
     trust = []
     for metric in judged:
         if rows is None or not fitting[metric]:
-            line = _unmeasured(metric, elsewhere=metric in certified_metrics)
+            unmeasured = _unmeasured(metric, elsewhere=metric in certified_metrics)
+            trust.append(replace(unmeasured, labels=len(store.labels(run_id, metric))))
         else:
-            line = _measured(metric, fitting[metric], rows)
-        own = 0 if line.measured else len(store.labels(run_id, metric))
-        # Labels of the run's own rows say more than a certificate of rows that are unlike them.
-        trust.append(replace(line, labels=own, certificate="") if own else line)
+            trust.append(_measured(metric, fitting[metric], rows))
     return tuple(trust)
 
 
