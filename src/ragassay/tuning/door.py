@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from ragassay.api import open_store
 from ragassay.core import NothingToDo, digest
+from ragassay.runs.event_loops import block_on
 from ragassay.tuning.aim_words import read_aim
 from ragassay.tuning.bench import StoreBench
 from ragassay.tuning.labels import labels_of
@@ -179,18 +179,4 @@ def _outside_loops(work: Callable[[], Optimisation]) -> Optimisation:
         asyncio.get_running_loop()
     except RuntimeError:
         return work()
-    results: list[Optimisation] = []
-    errors: list[BaseException] = []
-
-    def target() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=target, name="ragassay-optimise")
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
+    return block_on(lambda: asyncio.to_thread(work))

@@ -23,7 +23,7 @@ from ragassay.judges.rubric_file import rubric_text
 from ragassay.scoring import coefficients
 from ragassay.tuning.aim import Aim
 from ragassay.tuning.bench import MOST_LOST, StoreBench
-from ragassay.tuning.certify import Certification, certify
+from ragassay.tuning.certify import MOST_FINALISTS, Certification, certify
 from ragassay.tuning.engines import engine
 from ragassay.tuning.free_steps import CutStep, recut
 from ragassay.tuning.guard import shingles_of
@@ -39,7 +39,6 @@ from ragassay.tuning.target import Target
 from ragassay.tuning.values import Answers, Part, Proposer
 
 NOISE_ROWS = 50
-_MOST_CERTIFIED = 3
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ class Optimisation:
 class Asked:
     """What an optimisation is asked for, checked.
 
-    options: of `evaluate`, for the judge. proposer_options: of `connect`, for the proposer.
+    options: of `evaluate`, for the judge.
     """
 
     target: Target
@@ -104,7 +103,6 @@ class Asked:
     split_by: str | None = None
     seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
-    proposer_options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -139,7 +137,7 @@ class Prepared:
     @property
     def certificate_calls(self) -> int:
         """Calls that are kept for the certificate: of the judge as it is and three candidates."""
-        return (_MOST_CERTIFIED + 1) * len(self.division.sealed)
+        return (MOST_FINALISTS + 1) * len(self.division.sealed)
 
 
 def prepared(asked: Asked) -> Prepared:
@@ -152,7 +150,7 @@ def prepared(asked: Asked) -> Prepared:
         passed=division.share_passed(Part.SEALED),
         max_calls=asked.max_calls,
         max_cost=asked.max_cost,
-        finalists=_MOST_CERTIFIED,
+        finalists=MOST_FINALISTS,
     )
     return Prepared(asked, division, plan)
 
@@ -293,7 +291,7 @@ class Optimiser:
             value = aim.score(truth[chosen_on], step.passes(baseline)[chosen_on])
             found.append(Candidate("another cut", None, value))
         found.sort(key=lambda one: -one.value)
-        return found[:_MOST_CERTIFIED]
+        return found[:MOST_FINALISTS]
 
     def _certify(self, aim: Aim, step: CutStep, candidates: Sequence[Candidate]) -> Certification:
         """Open the sealed rows for these candidates, and test them."""

@@ -47,7 +47,7 @@ class Needed:
 
 
 @dataclass(frozen=True, slots=True)
-class Spending:
+class MostSpent:
     """Calls and money that a search may take: judge and proposer, at most the cap.
 
     cost: None where the price of a call is not known.
@@ -71,7 +71,7 @@ class SearchPlan:
     spread: float
     detectable: float | None
     needed: tuple[Needed, ...]
-    spending: Spending
+    spending: MostSpent
     notes: tuple[str, ...]
 
     @property
@@ -270,10 +270,10 @@ def _assumed(baseline: FloatArray | None, churn: float | None, icc: float | None
     return [f"assumed: {'; '.join(out)}"] if out else []
 
 
-def _spending(max_calls: int, cost_of_call: float | None, max_cost: float | None) -> Spending:
+def _spending(max_calls: int, cost_of_call: float | None, max_cost: float | None) -> MostSpent:
     calls = max_calls
     if cost_of_call and max_cost is not None:
         calls = min(calls, int(max_cost / cost_of_call))
     if cost_of_call is None:
-        return Spending(calls, max_cost)
-    return Spending(calls, calls * cost_of_call)
+        return MostSpent(calls, max_cost)
+    return MostSpent(calls, calls * cost_of_call)

@@ -18,6 +18,7 @@ import numpy as np
 from ragassay.core import BudgetExhausted
 from ragassay.judges import Rubric
 from ragassay.tuning.case_memory import example_edit, nearest
+from ragassay.tuning.certify import MOST_FINALISTS
 from ragassay.tuning.edits import Edit, Refused
 from ragassay.tuning.evidence import floors
 from ragassay.tuning.groups import LEAST, Group, Groups
@@ -38,7 +39,6 @@ from ragassay.tuning.values import (
 )
 
 BATCH, CONTROLS = 6, 3
-MOST_FINALISTS = 3
 # One round in so many goes on from another rubric than the best.
 _BEST_ROUNDS = 2
 _MOST_SILENT = 12
