@@ -120,6 +120,9 @@ def _own_world(monkeypatch: pytest.MonkeyPatch) -> None:
         "PGDATABASE",
         "RAGASSAY_DEBUG",
         "CI",
+        "GITHUB_ACTIONS",
+        "GITHUB_STEP_SUMMARY",
+        "GITHUB_WORKSPACE",
         "FORCE_COLOR",
         "COLUMNS",
     ):

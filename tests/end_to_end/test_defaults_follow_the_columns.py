@@ -106,8 +106,9 @@ def test_a_metric_that_was_named_and_does_not_apply_is_said_once_with_the_reason
     assert "mrr: not applicable in 1 row: the row has no relevant_ids" in text
     with Store.open(tmp_path / "s.db") as store:
         write_junit(store, run.id, tmp_path / "r.xml")
-    (skipped,) = ET.parse(tmp_path / "r.xml").iter("skipped")
-    assert skipped.attrib["message"] == ("not applicable to any row: the row has no relevant_ids")
+    (left_out,) = ET.parse(tmp_path / "r.xml").iter("property")
+    assert left_out.attrib["name"] == "not applicable"
+    assert left_out.attrib["value"] == "1 row: the row has no relevant_ids"
 
 
 def test_a_preset_leaves_out_what_no_row_has_the_fields_for(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ import typer
 
 from ragassay.cli import doctor, interop, judging, trust, tuning
 from ragassay.cli.config import take_default_config
+from ragassay.cli.gate import gate as gate_command
+from ragassay.cli.github import guard_output
 from ragassay.cli.init import init
 from ragassay.cli.output import (
     console,
@@ -410,6 +412,7 @@ _COMMANDS = (
 )
 for _function, _name, _short in _COMMANDS:
     app.command(name=_name, short_help=_short)(_function)
+app.command(name="gate", short_help="Hold a run to gates and to a baseline.")(gate_command)
 app.command(name="init", short_help="Write a ragassay.toml for your rows.")(init)
 app.command(name="doctor", short_help="Look at the set-up; ask a judge a known example.")(
     doctor.doctor
@@ -449,6 +452,7 @@ def run() -> NoReturn:
     """Run the command line; every RagAssayError becomes its message and exit code, never a
     traceback.
     """
+    guard_output()
     try:
         # Not standalone: click would print its own errors and leave with codes of its own. The code
         # of typer.Exit comes back as a value.

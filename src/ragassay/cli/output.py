@@ -25,6 +25,7 @@ T = TypeVar("T")
 
 def finish(run: Run, steps: FinalSteps, json_: bool, detail: Detail) -> NoReturn:
     """Print the summary, take the final steps of the run, and leave with the exit code."""
+    from ragassay.cli.github import announce
     from ragassay.report import conclude, render_gates, render_summary, summary_json
     from ragassay.runs.commands import resume_command, store_option
 
@@ -48,6 +49,7 @@ def finish(run: Run, steps: FinalSteps, json_: bool, detail: Detail) -> NoReturn
     end = conclude(summary, gates, resume=resume, store=store)
     for message in end.messages:
         show(message)
+    announce(run, summary, gates)
     raise typer.Exit(end.exit_code or unwritten)
 
 
@@ -148,7 +150,10 @@ def print_json(value: object) -> None:
 
     # JSON itself escapes the first 32 characters only; `seen` escapes whatever else commands a
     # terminal or hides from the reader.
-    sys.stdout.write(seen(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()) + "\n")
+    text = seen(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+    # The older form of a workflow command, which the log of GitHub Actions obeys anywhere in a
+    # line; as an escape it is the same value. (The newer form begins a line, which no value does.)
+    sys.stdout.write(text.replace("##[", "\\u0023#[") + "\n")
 
 
 def print_value(kind: str, value: object) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ragassay.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from ragassay.report.baseline import Baseline, read_baseline, write_baseline
     from ragassay.report.benchmark import (
         benchmark_headline,
         benchmark_json,
@@ -27,27 +28,36 @@ if TYPE_CHECKING:
         ChangedRow,
         Comparison,
         MetricComparison,
+        StoredSide,
         compare,
+        compare_runs,
         comparison_json,
     )
     from ragassay.report.end_of_run import EndOfRun, conclude
     from ragassay.report.final_steps import FinalSteps, ResumedSteps, resumed_steps
     from ragassay.report.gate import Gate, GateOutcome, GateResult, check_gates, parse_gate
     from ragassay.report.html import write_html
+    from ragassay.report.job_summary import COMMENT_LIMIT, MARKER, SUMMARY_LIMIT, markdown_page
     from ragassay.report.jsonable import as_json, row_json, run_json, summary_json
     from ragassay.report.junit import write_junit
     from ragassay.report.mlflow_run import log_to_mlflow, mlflow_metrics
     from ragassay.report.output_files import check_output_file
     from ragassay.report.records import FORMATS, export, scores_frame, scores_table
+    from ragassay.report.regression import regression_outcomes, with_outcomes
     from ragassay.report.summary import summarise
     from ragassay.report.terminal import render_asked, render_gates, render_row, render_runs
     from ragassay.report.terminal_comparison import render_comparison
     from ragassay.report.terminal_summary import Detail, render_summary, summary_text
     from ragassay.report.text import plain, seen
     from ragassay.report.wording import headline, number_words, percent_interval
+    from ragassay.report.workflow_commands import github_annotations
 
 __all__ = [
+    "COMMENT_LIMIT",
     "FORMATS",
+    "MARKER",
+    "SUMMARY_LIMIT",
+    "Baseline",
     "ChangedRow",
     "Comparison",
     "Detail",
@@ -58,6 +68,7 @@ __all__ = [
     "GateResult",
     "MetricComparison",
     "ResumedSteps",
+    "StoredSide",
     "as_json",
     "benchmark_headline",
     "benchmark_json",
@@ -66,16 +77,21 @@ __all__ = [
     "check_gates",
     "check_output_file",
     "compare",
+    "compare_runs",
     "comparison_json",
     "conclude",
     "export",
+    "github_annotations",
     "headline",
     "log_to_mlflow",
+    "markdown_page",
     "mlflow_metrics",
     "number_words",
     "parse_gate",
     "percent_interval",
     "plain",
+    "read_baseline",
+    "regression_outcomes",
     "render_benchmark",
     "render_certificate",
     "render_certificates",
@@ -94,6 +110,8 @@ __all__ = [
     "summarise",
     "summary_json",
     "summary_text",
+    "with_outcomes",
+    "write_baseline",
     "write_benchmark_html",
     "write_html",
     "write_junit",
@@ -102,6 +120,7 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
+        "baseline": ("Baseline", "read_baseline", "write_baseline"),
         "benchmark": ("benchmark_headline", "benchmark_json", "benchmark_text", "render_benchmark"),
         "benchmark_html": ("write_benchmark_html",),
         "certificates": ("certificates_json", "render_certificate", "render_certificates"),
@@ -109,7 +128,9 @@ __getattr__ = lazy_names(
             "ChangedRow",
             "Comparison",
             "MetricComparison",
+            "StoredSide",
             "compare",
+            "compare_runs",
             "comparison_json",
         ),
         "records": ("FORMATS", "export", "scores_frame", "scores_table"),
@@ -118,14 +139,17 @@ __getattr__ = lazy_names(
         "output_files": ("check_output_file",),
         "gate": ("Gate", "GateOutcome", "GateResult", "check_gates", "parse_gate"),
         "html": ("write_html",),
+        "job_summary": ("COMMENT_LIMIT", "MARKER", "SUMMARY_LIMIT", "markdown_page"),
         "jsonable": ("as_json", "row_json", "run_json", "summary_json"),
         "junit": ("write_junit",),
         "mlflow_run": ("log_to_mlflow", "mlflow_metrics"),
+        "regression": ("regression_outcomes", "with_outcomes"),
         "summary": ("summarise",),
         "text": ("plain", "seen"),
         "terminal": ("render_asked", "render_gates", "render_row", "render_runs"),
         "terminal_comparison": ("render_comparison",),
         "terminal_summary": ("Detail", "render_summary", "summary_text"),
+        "workflow_commands": ("github_annotations",),
         "wording": ("headline", "number_words", "percent_interval"),
     },
 )

@@ -6,7 +6,7 @@ import heapq
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ragassay.core import Manifest, SetupError, Verdict
 from ragassay.core.display import Displayed
@@ -18,6 +18,41 @@ if TYPE_CHECKING:
     from ragassay.store import RowLine, ScoreLine, Store
 
 CHANGED_SHOWN = 12
+
+
+class ComparedRun(Protocol):
+    """One of two runs that are compared: of a store, or of a baseline file."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """Everything needed to repeat the run."""
+
+    def row_lines(self) -> Iterable[RowLine]:
+        """Its rows without their texts."""
+
+    def score_lines(self, metric: str) -> Iterable[ScoreLine]:
+        """The scores of one metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSide:
+    """A run of a store, as one of two that are compared."""
+
+    store: Store
+    run_id: str
+
+    @property
+    def manifest(self) -> Manifest:
+        """Everything needed to repeat the run."""
+        return self.store.run(self.run_id).manifest
+
+    def row_lines(self) -> Iterable[RowLine]:
+        """Its rows without their texts."""
+        return self.store.row_lines(self.run_id)
+
+    def score_lines(self, metric: str) -> Iterable[ScoreLine]:
+        """The scores of one metric."""
+        return self.store.score_lines(self.run_id, metric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +155,11 @@ def compare(store: Store, a: str, b: str, *, margin: float | None = None) -> Com
     margin: differences of metrics in [0, 1] smaller than this do not matter; each is tested for
     being so small. Raises SetupError E0101 for a margin that is not above 0 and below 1.
     """
+    return compare_runs(StoredSide(store, a), StoredSide(store, b), margin=margin)
+
+
+def compare_runs(a: ComparedRun, b: ComparedRun, *, margin: float | None = None) -> Comparison:
+    """`compare` of two runs wherever they are kept."""
     if margin is not None and not 0 < margin < 1:
         raise SetupError(
             "E0101",
@@ -128,10 +168,8 @@ def compare(store: Store, a: str, b: str, *, margin: float | None = None) -> Com
             why=str(margin),
             fix="name the difference that would not matter, such as --margin 0.03",
         )
-    first = store.run(a).manifest
-    second = store.run(b).manifest
-    rows_a = _readable_rows(store, a)
-    rows_b = _readable_rows(store, b)
+    first, second = a.manifest, b.manifest
+    rows_a, rows_b = _readable_rows(a), _readable_rows(b)
     both = rows_a.keys() & rows_b.keys()
     only_a = len(rows_a) - len(both)
     only_b = len(rows_b) - len(both)
@@ -140,7 +178,7 @@ def compare(store: Store, a: str, b: str, *, margin: float | None = None) -> Com
     pairings = []
     for metric in first.metrics:
         if metric in second.metrics:
-            pairings.append(_pairing(store, a, b, metric, unit_of(metric, first), both))
+            pairings.append(_pairing(a, b, metric, unit_of(metric, first), both))
     return Comparison(
         a=first,
         b=second,
@@ -162,9 +200,9 @@ _FIXED = (Verdict.FAIL, Verdict.PASS)
 _BROKEN = (Verdict.PASS, Verdict.FAIL)
 
 
-def _readable_rows(store: Store, run_id: str) -> dict[str, RowLine]:
+def _readable_rows(run: ComparedRun) -> dict[str, RowLine]:
     """Id -> row, without those that could not be read: they have no verdict to compare."""
-    return {line.id: line for line in store.row_lines(run_id) if line.bad is None}
+    return {line.id: line for line in run.row_lines() if line.bad is None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +226,11 @@ class _Pairing:
         return paired_difference(_values(self.pairs), low=low, high=high)
 
 
-def _pairing(store: Store, a: str, b: str, metric: str, unit: str, both: Set[str]) -> _Pairing:
-    before = {line.row_id: line for line in store.score_lines(a, metric) if line.value is not None}
+def _pairing(a: ComparedRun, b: ComparedRun, metric: str, unit: str, both: Set[str]) -> _Pairing:
+    before = {line.row_id: line for line in a.score_lines(metric) if line.value is not None}
     pairs: list[tuple[ScoreLine, ScoreLine]] = []
     only_after = 0
-    for line in store.score_lines(b, metric):
+    for line in b.score_lines(metric):
         if line.value is None or line.row_id not in both:
             continue
         if line.row_id in before:

@@ -226,12 +226,16 @@ def _gate_errors(
     if gates.exit_code == Incomplete.exit_code:
         asked, judged = asked_and_judged(summary)
         fix = "give the rows what the metric needs, or gate on another metric"
+        what = "Too little was judged to decide."
         if judged < asked:
             fix = _remedy(summary, first_loss(summary)) or f"{resume} --retry-failed"
+        elif any(one.passed is None and one.is_too_wide for one in gates.outcomes):
+            what = "The rows are too few to decide."
+            fix = "add rows, by which the interval gets narrower, or move the threshold"
         return [
             Incomplete(
                 "E0603",
-                "Too little was judged to decide.",
+                what,
                 where=f"run {run_id}",
                 why="; ".join(gates.incomplete),
                 fix=fix,

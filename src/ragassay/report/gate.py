@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ragassay.core import Manifest, MetricSummary, SetupError, Summary, nearest
-from ragassay.report.wording import LACKS, better_end, count, figure, percent
+from ragassay.core import Interval, Ledger, Manifest, MetricSummary, SetupError, Summary, nearest
+from ragassay.report.wording import LACKS, better_end, count, figure, money, percent
 
 _GATE = re.compile(
     r"(?P<left>.*)(?P<op>>=|<=|>|<)\s*(?P<number>[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?)\s*"
@@ -50,6 +50,10 @@ def _upper_pass_rate(m: MetricSummary) -> float | None:
     return None if m.pass_interval is None else m.pass_interval.high
 
 
+def _coverage(m: MetricSummary) -> float | None:
+    return m.coverage
+
+
 _FIGURES: dict[str, Callable[[MetricSummary], float | None]] = {
     "mean": _mean,
     "pass_rate": _pass_rate,
@@ -57,14 +61,42 @@ _FIGURES: dict[str, Callable[[MetricSummary], float | None]] = {
     "upper": _upper,
     "lower(pass_rate)": _lower_pass_rate,
     "upper(pass_rate)": _upper_pass_rate,
+    "interval": _mean,
+    "interval(pass_rate)": _pass_rate,
+    "coverage": _coverage,
 }
 """Figure of a gate -> its value; None where the run has none."""
+
+_NESTED = ("lower", "upper", "interval")
+"""The figures that a pass rate has, too."""
+
+
+def _judge_cost(ledger: Ledger) -> float | None:
+    if not ledger.confirmed.calls and not ledger.uncertain_calls:
+        return 0.0
+    if ledger.confirmed.cost is None:
+        return None
+    return ledger.confirmed.cost + ledger.uncertain_cost
+
+
+def _judge_calls(ledger: Ledger) -> float | None:
+    return float(ledger.confirmed.calls + ledger.uncertain_calls)
+
+
+_OF_RUN: dict[str, Callable[[Ledger], float | None]] = {
+    "judge_cost": _judge_cost,
+    "judge_calls": _judge_calls,
+}
+"""Figure of the run as a whole -> its value: US dollars at most, calls. None where no price is
+known.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """figure: "mean", "pass_rate", "lower" or "upper" (the ends of the mean's interval) of the
-    metric, or "lower(pass_rate)" and "upper(pass_rate)" (the ends of the pass rate's).
+    """figure: "mean", "pass_rate", "lower" or "upper" (the ends of the mean's interval), "interval"
+    (all of it) or "coverage" of the metric; "lower(pass_rate)" and so on of the pass rate;
+    "judge_cost" or "judge_calls" of the run, with metric "".
     """
 
     text: str
@@ -87,6 +119,12 @@ class GateOutcome:
     message: str
     rows: int = 0
     note: str = ""
+
+    @property
+    def is_too_wide(self) -> bool:
+        """Whether the gate asks for a whole interval, and there is one that holds the threshold."""
+        kind = self.gate.figure.partition("(")[0]
+        return kind in ("interval", "regression") and self.value is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +161,10 @@ def parse_gate(text: str, metrics: Iterable[str] = ()) -> Gate:
             "E0601", "The gate cannot be read.", where="--gate", why=repr(text), fix=_HOW
         )
     names = tuple(metrics)
-    kind, name = _figure_and_metric(match["left"].strip(), names)
+    left = match["left"].strip()
+    if left in _OF_RUN and left not in names:
+        return Gate(text.strip(), left, "", match["op"], float(match["number"]))
+    kind, name = _figure_and_metric(left, names)
     if names and name not in names:
         # A name without parameters means the only metric of that name: two of them, such as a
         # recall at 5 and one at 10, cannot be told apart by it.
@@ -153,7 +194,7 @@ def _figure_and_metric(left: str, names: tuple[str, ...]) -> tuple[str, str]:
         return "mean", left
     kind = outer["figure"]
     name = outer["metric"].strip()
-    if kind not in ("lower", "upper") or name in names:
+    if kind not in _NESTED or name in names:
         return kind, name
     inner = _OF.fullmatch(name)
     if inner is None or inner["figure"] != "pass_rate":
@@ -182,7 +223,8 @@ def check_gates(
     # A default metric that no row has the fields for is not measured, and not unknown.
     names = (*metrics, *summary.manifest.by_default)
     outcomes = tuple(
-        _with_note(_check(parse_gate(text, names), metrics), summary.manifest) for text in texts
+        _with_note(_check(parse_gate(text, names), metrics, summary.ledger), summary.manifest)
+        for text in texts
     )
     incomplete = [outcome.message for outcome in outcomes if outcome.passed is None]
     if summary.pending:
@@ -203,7 +245,8 @@ def check_gates(
 def _with_note(outcome: GateOutcome, manifest: Manifest) -> GateOutcome:
     """The outcome with a warning where the gate asks for values at the bad end of its metric."""
     gate = outcome.gate
-    if "pass_rate" in gate.figure or not gate.op.startswith(">"):
+    has_direction = "pass_rate" not in gate.figure and gate.figure != "coverage" and gate.metric
+    if not has_direction or not gate.op.startswith(">"):
         return outcome
     # Of a metric that is better when higher, an upper limit may be meant as one.
     if better_end(gate.metric, manifest) != "lower":
@@ -219,17 +262,23 @@ _RESULT_WORDS = {True: "met", False: "not met", None: "undecided"}
 _OPPOSITE = {">=": "<=", ">": "<"}
 
 
-def _check(gate: Gate, metrics: dict[str, MetricSummary]) -> GateOutcome:
+def _check(gate: Gate, metrics: dict[str, MetricSummary], ledger: Ledger) -> GateOutcome:
+    if gate.figure in _OF_RUN:
+        return _check_of_run(gate, ledger)
     metric = metrics.get(gate.metric)
     if metric is None:
         message = f"{gate.text}: no row has the fields that {gate.metric} needs"
         return GateOutcome(gate, None, None, message, 0)
+    if gate.figure == "coverage":
+        return _check_coverage(gate, metric)
     rate = "pass_rate" in gate.figure
     rows = metric.passed + metric.failed if rate else metric.n
     value = _FIGURES[gate.figure](metric)
     if value is None:
         message = f"{gate.text}: there is no {gate.figure} of {gate.metric} to compare"
         return GateOutcome(gate, None, None, message, rows)
+    if gate.figure.startswith("interval"):
+        return _check_interval(gate, metric, value, rows)
     holds = _OPERATORS[gate.op]
     shown = percent(value) if rate else figure(value, metric.unit)
     words = f"it is {shown} over {rows:,} of {count(metric.rows, 'row')}"
@@ -238,15 +287,69 @@ def _check(gate: Gate, metrics: dict[str, MetricSummary]) -> GateOutcome:
         # The rate if all undecided rows failed, and if all passed.
         low = _bound(value, rows, metric.undecided, 0)
         high = _bound(value, rows, metric.undecided, 1)
-        passed = holds(low, gate.threshold)
-        if passed != holds(high, gate.threshold):
-            passed = None
+        passed = _decided(gate, low, high)
         words += (
             f", and between {percent(low)} and {percent(high)} with the {metric.undecided:,}"
             " undecided"
         )
     message = f"{gate.text}: {_RESULT_WORDS[passed]}, {words}"
     return GateOutcome(gate, value, passed, message, rows)
+
+
+def _decided(gate: Gate, low: float, high: float) -> bool | None:
+    """Whether the gate holds for every value from low to high; None where it does for some."""
+    holds = _OPERATORS[gate.op]
+    at_low, at_high = holds(low, gate.threshold), holds(high, gate.threshold)
+    return at_low if at_low == at_high else None
+
+
+def _check_interval(gate: Gate, metric: MetricSummary, value: float, rows: int) -> GateOutcome:
+    """Met where the whole interval is on the good side, not met where none of it is, undecided
+    where the threshold lies inside: then another run of the same application may fall on either
+    side.
+    """
+    rate = "pass_rate" in gate.figure
+    ends: Interval | None = metric.pass_interval if rate else metric.interval
+    if ends is None:
+        message = f"{gate.text}: there is no interval of {gate.metric} over {count(rows, 'row')}"
+        return GateOutcome(gate, value, None, message, rows)
+    low, high = ends.low, ends.high
+    if rate and metric.undecided:
+        low = _bound(low, rows, metric.undecided, 0)
+        high = _bound(high, rows, metric.undecided, 1)
+    passed = _decided(gate, low, high)
+    shown = percent(value) if rate else figure(value, metric.unit)
+    span = f"[{percent(low)}, {percent(high)}]" if rate else _span(low, high, metric.unit)
+    words = f"it is {shown} {span} over {rows:,} of {count(metric.rows, 'row')}"
+    message = f"{gate.text}: {_RESULT_WORDS[passed]}, {words}"
+    return GateOutcome(gate, value, passed, message, rows)
+
+
+def _span(low: float, high: float, unit: str) -> str:
+    return f"[{figure(low, unit)}, {figure(high, unit)}]"
+
+
+def _check_coverage(gate: Gate, metric: MetricSummary) -> GateOutcome:
+    if metric.coverage is None:
+        message = f"{gate.text}: nothing was asked of a judge for {gate.metric}"
+        return GateOutcome(gate, None, None, message, metric.n)
+    passed = _OPERATORS[gate.op](metric.coverage, gate.threshold)
+    message = (
+        f"{gate.text}: {_RESULT_WORDS[passed]}, {metric.judged:,} of {metric.asked:,} judged"
+        f" ({percent(metric.coverage)})"
+    )
+    return GateOutcome(gate, metric.coverage, passed, message, metric.n)
+
+
+def _check_of_run(gate: Gate, ledger: Ledger) -> GateOutcome:
+    value = _OF_RUN[gate.figure](ledger)
+    if value is None:
+        message = f"{gate.text}: the price of the judge's model is not known (give --price IN,OUT)"
+        return GateOutcome(gate, None, None, message)
+    passed = _OPERATORS[gate.op](value, gate.threshold)
+    shown = money(value) if gate.figure == "judge_cost" else f"{value:,.0f}"
+    message = f"{gate.text}: {_RESULT_WORDS[passed]}, it is {shown}"
+    return GateOutcome(gate, value, passed, message)
 
 
 def _bound(value: float, decided: int, undecided: int, share: int) -> float:

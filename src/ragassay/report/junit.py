@@ -14,7 +14,15 @@ from ragassay.core import BadRow, EnvironmentFailure, Manifest, RowResult, Score
 from ragassay.report.output_files import private
 from ragassay.report.proof import proof
 from ragassay.report.text import one_line, xml
-from ragassay.report.wording import behind, cause_words, doubt, figure, pass_mark, with_reason
+from ragassay.report.wording import (
+    behind,
+    cause_words,
+    count,
+    doubt,
+    figure,
+    pass_mark,
+    with_reason,
+)
 
 if TYPE_CHECKING:
     from ragassay.store import Store
@@ -29,8 +37,9 @@ _COUNTS = ("tests", "failures", "errors", "skipped")
 
 
 def write_junit(store: Store, run_id: str, path: str | Path) -> None:
-    """Write the run as JUnit XML. failure: below the pass mark; error: not judged; skipped: not
-    applicable. A metric that applies to no row is one skipped case, a default one none.
+    """Write the run as JUnit XML. failure: below the pass mark; error: not judged; skipped: a
+    figure without a pass mark. Rows to which a metric does not apply are no cases, but a property of its
+    suite; a metric that applies to no row is a suite without cases, a default one none.
 
     Unreadable rows are errors of a suite "rows". Raises EnvironmentFailure E0107 when the file
     cannot be written.
@@ -46,12 +55,11 @@ def write_junit(store: Store, run_id: str, path: str | Path) -> None:
 
 def _write(store: Store, run_id: str, out: TextIO) -> None:
     manifest = store.run(run_id).manifest
-    suites, bad = _counted(store, run_id, manifest)
+    suites, absent, bad = _counted(store, run_id, manifest)
     empty = _without_rows(store, run_id, suites)
     for metric in empty:
-        del suites[metric]
-        if metric not in manifest.by_default:
-            suites[metric] = [1, 0, 0, 1]
+        if metric in manifest.by_default:
+            del suites[metric]
     totals = [0, 0, 0, 0]
     for numbers in suites.values():
         totals = [total + n for total, n in zip(totals, numbers, strict=True)]
@@ -64,13 +72,11 @@ def _write(store: Store, run_id: str, out: TextIO) -> None:
         spools = {metric: stack.enter_context(_spool()) for metric in suites}
         for row in store.rows(run_id, order="index"):
             for score in row.scores:
-                if score.metric in spools and score.metric not in empty:
+                if score.metric in spools and score.status is not Status.NOT_APPLICABLE:
                     _case(row, score, spools[score.metric], manifest)
-        for metric, reason in empty.items():
-            if metric in spools:
-                spools[metric].write(_skipped(metric, reason))
         for metric, numbers in suites.items():
             out.write(f"<testsuite name={_attribute(metric)} {_numbers(numbers)}>\n")
+            out.write(_left_out(absent[metric], empty.get(metric, "")))
             spools[metric].seek(0)
             copyfileobj(spools[metric], out)
             out.write("</testsuite>\n")
@@ -81,11 +87,12 @@ def _write(store: Store, run_id: str, out: TextIO) -> None:
 
 def _counted(
     store: Store, run_id: str, manifest: Manifest
-) -> tuple[dict[str, list[int]], list[BadRow]]:
-    """Metric -> its counts, as in `_COUNTS`, and the rows that could not be read. They stand before
-    the cases in the file, so they are counted first.
+) -> tuple[dict[str, list[int]], dict[str, int], list[BadRow]]:
+    """Metric -> its counts, as in `_COUNTS`; metric -> rows it does not apply to; and the rows that
+    could not be read. They stand before the cases in the file, so they are counted first.
     """
     suites = {metric: [0, 0, 0, 0] for metric in manifest.metrics}
+    absent = dict.fromkeys(manifest.metrics, 0)
     bad: list[BadRow] = []
     for line, scores in store.lines(run_id):
         if line.bad is not None:
@@ -93,17 +100,19 @@ def _counted(
         for score in scores:
             if score.metric not in suites:
                 continue
+            if score.status is Status.NOT_APPLICABLE:
+                absent[score.metric] += 1
+                continue
             kind = _kind(score.status, score.verdict)
             suites[score.metric][0] += 1
             if kind != _PASSED:
                 suites[score.metric][kind] += 1
-    return suites, bad
+    return suites, absent, bad
 
 
 def _without_rows(store: Store, run_id: str, suites: Mapping[str, list[int]]) -> dict[str, str]:
     """The metrics that apply to no row, each with the reason in its first one."""
-    # Only where all cases are skipped, which a figure without a pass mark is, too.
-    candidates = {metric for metric, numbers in suites.items() if numbers[0] == numbers[_SKIPPED]}
+    candidates = {metric for metric, numbers in suites.items() if not numbers[0]}
     reasons: dict[str, str] = {}
     for _, scores in store.lines(run_id) if candidates else ():
         for score in scores:
@@ -116,13 +125,15 @@ def _without_rows(store: Store, run_id: str, suites: Mapping[str, list[int]]) ->
     return {metric: reason for metric, reason in reasons.items() if metric in candidates}
 
 
-def _skipped(metric: str, reason: str) -> str:
-    """The one case of a metric that applies to no row."""
-    message = _attribute(f"not applicable to any row: {reason}")
-    return (
-        f'<testcase classname={_attribute(metric)} name="all rows"><skipped message={message}/>'
-        "</testcase>\n"
-    )
+def _left_out(rows: int, reason: str) -> str:
+    """The property that says how many rows are no cases, "" where all are. reason: where it is all
+    of them.
+    """
+    if not rows:
+        return ""
+    words = count(rows, "row")
+    value = _attribute(f"{words}: {reason}" if reason else words)
+    return f'<properties><property name="not applicable" value={value}/></properties>\n'
 
 
 def _bad_rows(bad: list[BadRow], out: TextIO) -> None:
@@ -141,8 +152,6 @@ def _spool() -> SpooledTemporaryFile[str]:
 
 def _kind(status: Status, verdict: Verdict | None) -> int:
     """The kind of result: passed, failure, error or skipped."""
-    if status is Status.NOT_APPLICABLE:
-        return _SKIPPED
     if status is Status.JUDGED and verdict is None:
         return _SKIPPED  # a figure without a pass mark is no test that could pass
     if verdict is Verdict.FAIL:

@@ -1,0 +1,174 @@
+"""The command that holds a stored run to its conditions, and to a baseline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from ragassay.cli.output import console, note, print_json, show
+from ragassay.cli.parameters import (
+    GateOption,
+    JsonOption,
+    JunitOption,
+    RunArgument,
+    StoreOption,
+    grouped,
+)
+
+if TYPE_CHECKING:
+    from ragassay.report import Comparison, FinalSteps, GateResult
+    from ragassay.runs.run import Run
+
+
+@grouped
+def gate(
+    run: RunArgument = "last",
+    *,
+    gate: GateOption = None,
+    min_coverage: Annotated[
+        float | None,
+        typer.Option(help="Least judged/asked share, 0 to 1 [default: as the run; 1 in CI]."),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="Run or baseline file that no metric may be worse than, beyond chance."),
+    ] = None,
+    regression: Annotated[
+        list[str] | None,
+        typer.Option(help="Metric that is compared [default: all with a good end]. Repeatable."),
+    ] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option(help="Loss that does not matter; undecided where the interval holds it."),
+    ] = None,
+    write_baseline: Annotated[
+        Path | None, typer.Option(help="Write the run's figures here, to be a later baseline.")
+    ] = None,
+    comment: Annotated[
+        Path | None,
+        typer.Option(help="Write the text of a comment on a pull request (at most 60 KB)."),
+    ] = None,
+    junit: JunitOption = None,
+    store: StoreOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Hold a run to gates, to a floor of coverage and to a baseline. Nothing is judged.
+
+    Without --gate and --min-coverage, those are checked that the run was made with.
+    """
+    from ragassay import api
+    from ragassay.report import FinalSteps, check_output_file, render_gates
+
+    with api.open_run(run, store=store) as opened:
+        stored = FinalSteps.from_manifest(opened.manifest.kept)
+        given = FinalSteps(tuple(gate or stored.gates), min_coverage, junit=junit)
+        if min_coverage is None:
+            given = given.and_also(FinalSteps(min_coverage=stored.min_coverage))
+        _check_request(given, baseline, write_baseline)
+        given.check(opened.manifest.metrics, opened.store_location, opened.manifest.source)
+        check_output_file(write_baseline, comment, junit, opened.store_location)
+        check_output_file(comment, junit, opened.store_location, opened.manifest.source)
+        result = given.check_gates(opened.summary)
+        comparison = None
+        if baseline is not None:
+            comparison, result = _beside(opened, baseline, result, regression or (), margin)
+        if json_:
+            print_json({"schema": 1, "kind": "gate", "run_id": opened.id, **result.to_json()})
+        elif result.outcomes or result.incomplete:
+            render_gates(result, console())
+        _write_junit(opened, given)
+        _write_files(opened, result, comparison, write_baseline, comment)
+        _leave(opened, result, comparison)
+
+
+def _leave(run: Run, result: GateResult, comparison: Comparison | None) -> NoReturn:
+    """Say how it ended, also to GitHub, and leave with the exit code."""
+    from ragassay.cli.github import announce
+    from ragassay.report import conclude
+    from ragassay.runs.commands import resume_command, store_option
+
+    resume = resume_command(run.id, run.store_location)
+    end = conclude(run.summary, result, resume=resume, store=store_option(run.store_location))
+    for told in end.messages:
+        show(told)
+    announce(run, run.summary, result, comparison)
+    raise typer.Exit(end.exit_code)
+
+
+def _write_junit(run: Run, steps: FinalSteps) -> None:
+    from ragassay.runs.commands import store_option
+
+    for message in steps.write_files(run.export, run.id, store_option(run.store_location)):
+        show(message)
+
+
+def _check_request(given: FinalSteps, baseline: str | None, write_baseline: Path | None) -> None:
+    """Raise SetupError E0101 where nothing is asked for: a job would be green for no reason."""
+    from ragassay.core import SetupError
+
+    asked = given.gates or given.min_coverage is not None or baseline is not None
+    if asked or write_baseline is not None:
+        return
+    raise SetupError(
+        "E0101",
+        "Nothing is to be checked.",
+        where="ragassay gate",
+        why="no gate is given, and none is stored with the run",
+        fix="add --gate 'groundedness>=0.8', --min-coverage 0.95 or --baseline RUN",
+    )
+
+
+def _beside(
+    run: Run,
+    baseline: str,
+    result: GateResult,
+    regression: list[str] | tuple[str, ...],
+    margin: float | None,
+) -> tuple[Comparison, GateResult]:
+    """The comparison with the baseline, and the result with what it decides."""
+    from ragassay.report import (
+        StoredSide,
+        compare_runs,
+        read_baseline,
+        regression_outcomes,
+        with_outcomes,
+    )
+
+    this = StoredSide(run.store, run.id)
+    # A file is told by its being there: names of runs are chosen freely.
+    if Path(baseline).is_file():
+        comparison = compare_runs(read_baseline(Path(baseline)), this)
+    else:
+        comparison = compare_runs(StoredSide(run.store, run.store.resolve(baseline)), this)
+    for warning in comparison.warnings:
+        note(warning)
+    outcomes = regression_outcomes(comparison, regression, margin)
+    return comparison, with_outcomes(result, outcomes)
+
+
+def _write_files(
+    run: Run,
+    result: GateResult,
+    comparison: Comparison | None,
+    baseline: Path | None,
+    comment: Path | None,
+) -> None:
+    from ragassay.core import EnvironmentFailure
+    from ragassay.report import COMMENT_LIMIT, MARKER, markdown_page, write_baseline
+
+    if baseline is not None:
+        write_baseline(run.store, run.id, baseline)
+        note(f"wrote {baseline}")
+    if comment is None:
+        return
+    limit = COMMENT_LIMIT - len(MARKER) - 1
+    page = markdown_page(run.store, run.summary, result, comparison, limit=limit, rows=20)
+    try:
+        comment.write_text(f"{MARKER}\n{page}", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise EnvironmentFailure(
+            "E0107", "The output file cannot be written.", where=str(comment), why=str(error)
+        ) from error
+    note(f"wrote {comment}")

@@ -1,0 +1,152 @@
+"""Held to a baseline: worse beyond chance fails, worse by chance does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ragassay.core import DataError, SetupError
+from ragassay.report import (
+    StoredSide,
+    check_gates,
+    compare_runs,
+    read_baseline,
+    regression_outcomes,
+    summarise,
+    with_outcomes,
+    write_baseline,
+)
+
+GOOD = (("The limit is 20 requests a minute.", 3),)
+BAD = (("It was raised to 90 in May.", 0),)
+
+
+@pytest.fixture
+def runs(make, save, store):
+    """Runs by name, of 20 rows each, of which the first `bad` claim what no chunk says."""
+
+    def runs(**bad):
+        sides = {}
+        for name, number in bad.items():
+            rows = [make.row(n, sentences=BAD if n < number else GOOD) for n in range(20)]
+            sides[name] = StoredSide(store, save(rows, name))
+        return sides
+
+    return runs
+
+
+def outcome(a, b, **more):
+    (found,) = regression_outcomes(compare_runs(a, b), ["groundedness"], **more)
+    return found
+
+
+def test_a_metric_that_falls_beyond_chance_fails_and_one_that_falls_by_one_row_does_not(runs):
+    sides = runs(before=0, one=1, many=12)
+    worse = outcome(sides["before"], sides["many"])
+    assert worse.passed is False
+    assert worse.message.startswith(
+        "no regression of groundedness: not met, it changes by -0.600 ["
+    )
+    assert "over 20 paired rows, p < 0.001" in worse.message
+    assert outcome(sides["before"], sides["one"]).passed is True
+    assert outcome(sides["many"], sides["before"]).passed is True
+
+
+def test_with_a_margin_the_whole_interval_decides(runs):
+    sides = runs(before=2, after=3)
+    # One row of twenty: -0.05, with an interval of about a tenth to both sides.
+    assert outcome(sides["before"], sides["after"], margin=0.5).passed is True
+    unsure = outcome(sides["before"], sides["after"], margin=0.06)
+    assert unsure.passed is None
+    assert unsure.is_too_wide
+    assert outcome(*runs(good=0, none=20).values(), margin=0.1).passed is False
+
+
+def test_all_metrics_with_a_good_end_are_compared_where_none_is_named(runs):
+    sides = runs(before=0, after=12)
+    outcomes = regression_outcomes(compare_runs(sides["before"], sides["after"]))
+    assert [one.gate.metric for one in outcomes] == [
+        "chunk_relevance",
+        "groundedness",
+        "answer_relevance",
+        "latency",
+    ]
+    assert [one.passed for one in outcomes] == [True, False, True, True]
+    result = with_outcomes(check_gates(summarise(sides["after"].store, "after"), []), outcomes)
+    assert result.exit_code == 1
+
+
+def test_runs_by_different_judges_are_undecided_and_not_a_regression(runs, make, save, store):
+    before = runs(before=0)["before"]
+    rows = [make.row(n, sentences=BAD) for n in range(20)]
+    judge = replace(make.manifest("x", 20).judge, uri="openai:other")
+    after = StoredSide(store, save(rows, "after", judge=judge))
+    found = outcome(before, after)
+    assert found.passed is None
+    assert "undecided, the judges differ: offline and openai:other" in found.message
+
+
+def test_a_metric_that_is_not_in_both_runs_is_refused(runs):
+    sides = runs(before=0, after=0)
+    comparison = compare_runs(sides["before"], sides["after"])
+    with pytest.raises(SetupError, match="do not both have the metric 'groundednes'") as caught:
+        regression_outcomes(comparison, ["groundednes"])
+    assert caught.value.code == "E0601"
+
+
+def test_runs_without_a_common_row_decide_nothing(runs, make, save, store):
+    before = runs(before=0)["before"]
+    after = StoredSide(store, save([make.row(0, "other")], "after"))
+    outcomes = regression_outcomes(compare_runs(before, after))
+    assert {one.passed for one in outcomes} == {None}
+
+
+def test_a_baseline_file_gives_the_figures_of_its_run_and_holds_no_text(runs, store, tmp_path):
+    sides = runs(before=2, after=14)
+    file = tmp_path / "baseline.jsonl"
+    write_baseline(store, "before", file)
+    text = file.read_text()
+    assert "requests a minute" not in text
+    assert len(text.splitlines()) == 21
+    from_file = compare_runs(read_baseline(file), sides["after"])
+    from_store = compare_runs(sides["before"], sides["after"])
+    assert from_file.metrics == from_store.metrics
+    assert (from_file.fixed, from_file.broken) == (from_store.fixed, from_store.broken)
+
+
+@pytest.mark.parametrize("content", ["", "{}", "nonsense", '{"kind": "ragassay baseline"}'])
+def test_a_file_that_is_no_baseline_is_refused(content, tmp_path):
+    file = tmp_path / "b.jsonl"
+    file.write_text(content)
+    with pytest.raises(DataError) as caught:
+        read_baseline(file)
+    assert caught.value.code == "E0607"
+
+
+def test_a_gate_on_an_interval_is_met_missed_or_undecided(runs):
+    sides = runs(none=0, half=10, all=20)
+    passed = {}
+    for name in sides:
+        summary = summarise(sides[name].store, name)
+        (found,) = check_gates(summary, ["interval(groundedness)>=0.6"]).outcomes
+        passed[name] = found.passed
+    # Of 20 rows, half: 0.5 with an interval from about 0.3 to 0.7.
+    assert passed == {"none": True, "half": None, "all": False}
+
+
+@pytest.mark.parametrize(
+    ("gate", "passed", "words"),
+    [
+        ("judge_cost<=0.2", True, "it is $0.1254"),  # 0.1234 billed and 0.002 that may be
+        ("judge_cost<=0.125", False, "it is $0.1254"),
+        ("judge_calls<=85", True, "it is 85"),  # 84 answered, one of which nobody knows
+        ("coverage(groundedness)>=1", True, "20 of 20 judged (100 %)"),
+        ("coverage(latency)>=1", None, "nothing was asked of a judge"),
+    ],
+)
+def test_a_gate_on_cost_calls_or_coverage(runs, gate, passed, words):
+    side = runs(run=0)["run"]
+    (found,) = check_gates(summarise(side.store, "run"), [gate]).outcomes
+    assert found.passed is passed
+    assert words in found.message
