@@ -85,6 +85,7 @@ def evaluate(  # plain: it is the signature, and what each argument means
     cache: bool = True,
     keep_replies: bool = True,
     no_network: bool = False,
+    replay: bool = False,
     batch: bool = False,
     wait: bool = True,
     engine: Literal["local", "ray"] = "local",
@@ -126,7 +127,8 @@ def evaluate(  # plain: it is the signature, and what each argument means
     reasoning_effort: how much it thinks. extra_body, headers: further fields and headers of each
     request; proxy, ca: the way to the server, and a file of certificates to trust. force: go on
     with a judge that got the known example wrong. cache: reuse judgments of earlier runs.
-    no_network: any network judge is an error. batch: through the provider's batch API, at half of
+    no_network: any network judge is an error. replay: only judgments of the store are used; one
+    that it lacks ends the run with E0606, nothing is sent and no key is needed. batch: through the provider's batch API, at half of
     the price and within a day; wait: False = leave when all calls are handed over, and collect the
     answers with `resume` later. engine: "ray" runs over several processes, or over the machines of
     the Ray cluster that RAY_ADDRESS names (extra 'ray'); workers: how many (default: the CPUs there

@@ -27,14 +27,15 @@ def connect(
     concurrency: int = 32,
     no_network: bool = False,
     batch: bool = False,
+    replay: bool = False,
     settings: ModelSettings | None = None,
 ) -> Model:
     """The model behind `uri`. Opens no connection and sends nothing.
 
     base_url: the server's address ("http://127.0.0.1:8000/v1"). api_key_env: the name of the
     environment variable that holds the key. price: US dollars per million input and output tokens,
-    "IN,OUT" or a Rate. concurrency: connections. batch: through the provider's batch API. settings:
-    what else is sent with each call, and by which way. Raises SetupError E0401 (no such URI), E0407
+    "IN,OUT" or a Rate. concurrency: connections. batch: through the provider's batch API. replay: for
+    recorded judgments, a model that sends nothing. settings: what else is sent with each call, and by which way. Raises SetupError E0401 (no such URI), E0407
     (`no_network`), E0101 (a value that cannot be), E0402 (no key), E0104 (`batch` for a judge that
     has no batch API), E0416 (a package that the provider needs is not installed).
     """
@@ -54,6 +55,8 @@ def connect(
             name, no_network=no_network
         )
         return local
+    if replay:
+        return _replayed(uri, scheme, name, base_url)
     _check_call(uri, no_network, concurrency)
     rate = Rate.parse(price) if isinstance(price, str) else price
     return _open(
@@ -66,6 +69,15 @@ def connect(
         batch=batch,
         settings=settings or ModelSettings(),
     )
+
+
+def _replayed(uri: str, scheme: str, name: str, base_url: str | None) -> Model:
+    """A model that stands for the one that was asked when the judgments were recorded."""
+    from ragassay.models.adapting import adapted
+    from ragassay.models.replay_model import ReplayModel
+
+    provider = adapted(provider_of(scheme), base_url)
+    return ReplayModel(uri.strip(), checked_url(_address(provider, name, base_url)))
 
 
 def _check_call(uri: str, no_network: bool, concurrency: int) -> None:

@@ -38,8 +38,8 @@ _COUNTS = ("tests", "failures", "errors", "skipped")
 
 def write_junit(store: Store, run_id: str, path: str | Path) -> None:
     """Write the run as JUnit XML. failure: below the pass mark; error: not judged; skipped: a
-    figure without a pass mark. Rows to which a metric does not apply are no cases, but a property of its
-    suite; a metric that applies to no row is a suite without cases, a default one none.
+    figure without a pass mark. Rows to which a metric does not apply are no cases, but a property
+    of its suite; a metric that applies to no row is a suite without cases, a default one none.
 
     Unreadable rows are errors of a suite "rows". Raises EnvironmentFailure E0107 when the file
     cannot be written.

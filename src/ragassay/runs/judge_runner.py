@@ -153,6 +153,9 @@ class JudgeRunner:
             if group.unsettled:
                 await self._settle(group, self._all_failed(group, NO_VERDICT))
         except (Stopped, RagAssayError, asyncio.CancelledError) as error:
+            if isinstance(error, RagAssayError) and not error.where:
+                # A model does not know about which row it was asked.
+                error.where = f"row {shorten(group.row.sample.id)}, rubric {group.rubric}"
             self._give_up(group, error)
         except BaseException as error:
             await self._fail_group(group, error)

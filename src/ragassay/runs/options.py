@@ -276,6 +276,11 @@ class Options:
         on_resume=OnResume.ONCE,
     )
     no_network: bool = option(False, "Make any network call an error.", on_resume=OnResume.ONCE)
+    replay: bool = option(
+        False,
+        "Use recorded judgments alone: one that the store lacks is an error, and nothing is sent.",
+        on_resume=OnResume.AFRESH,
+    )
     app: str | None = option(
         None,
         "Run your application on each row: module:function of the question.",
@@ -364,6 +369,14 @@ class Options:
                 "--no-wait is for runs whose calls go through batches.",
                 where="--no-wait",
                 fix="add --batch, or leave --no-wait out",
+            )
+        if self.replay and self.batch:
+            raise SetupError(
+                "E0104",
+                "Recorded judgments need no batches: nothing is sent.",
+                where="--replay",
+                why="--batch",
+                fix="leave one of them out",
             )
         if self.batch and self.engine == "ray":
             raise SetupError(

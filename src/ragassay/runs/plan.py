@@ -552,6 +552,7 @@ def _connect(options: Options, uri: str) -> Model:
         concurrency=options.concurrency,
         no_network=options.no_network,
         batch=options.batch,
+        replay=options.replay,
         settings=options.model_settings(),
     )
 
