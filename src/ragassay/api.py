@@ -128,15 +128,15 @@ def evaluate(  # plain: it is the signature, and what each argument means
     request; proxy, ca: the way to the server, and a file of certificates to trust. force: go on
     with a judge that got the known example wrong. cache: reuse judgments of earlier runs.
     no_network: any network judge is an error. replay: only judgments of the store are used; one
-    that it lacks ends the run with E0606, nothing is sent and no key is needed. batch: through the provider's batch API, at half of
-    the price and within a day; wait: False = leave when all calls are handed over, and collect the
-    answers with `resume` later. engine: "ray" runs over several processes, or over the machines of
-    the Ray cluster that RAY_ADDRESS names (extra 'ray'); workers: how many (default: the CPUs there
-    are). concurrency and the caps then hold for all of them together. keep: what is to be kept in
-    the run's manifest, as JSON can hold it: a commit, a prompt's version. Under "command" the
-    command keeps what a resume of it checks and writes. store: the SQLite file (default:
-    RAGASSAY_STORE or .ragassay/store.db). watch, tell: called with the progress and with how the
-    columns are read.
+    that it lacks ends the run with E0606, nothing is sent and no key is needed. batch: through the
+    provider's batch API, at half of the price and within a day; wait: False = leave when all calls
+    are handed over, and collect the answers with `resume` later. engine: "ray" runs over several
+    processes, or over the machines of the Ray cluster that RAY_ADDRESS names (extra 'ray');
+    workers: how many (default: the CPUs there are). concurrency and the caps then hold for all of
+    them together. keep: what is to be kept in the run's manifest, as JSON can hold it: a commit, a
+    prompt's version. Under "command" the command keeps what a resume of it checks and writes.
+    store: the SQLite file (default: RAGASSAY_STORE or .ragassay/store.db). watch, tell: called with
+    the progress and with how the columns are read.
 
     Raises SetupError, DataError, NothingToDo, EnvironmentFailure (with what to do). A row's failure
     never raises: it is a status on its scores. A run stopped by a cap or Ctrl-C is returned with

@@ -34,10 +34,11 @@ def connect(
 
     base_url: the server's address ("http://127.0.0.1:8000/v1"). api_key_env: the name of the
     environment variable that holds the key. price: US dollars per million input and output tokens,
-    "IN,OUT" or a Rate. concurrency: connections. batch: through the provider's batch API. replay: for
-    recorded judgments, a model that sends nothing. settings: what else is sent with each call, and by which way. Raises SetupError E0401 (no such URI), E0407
-    (`no_network`), E0101 (a value that cannot be), E0402 (no key), E0104 (`batch` for a judge that
-    has no batch API), E0416 (a package that the provider needs is not installed).
+    "IN,OUT" or a Rate. concurrency: connections. batch: through the provider's batch API. replay:
+    for recorded judgments, a model that sends nothing. settings: what else is sent with each call,
+    and by which way. Raises SetupError E0401 (no such URI), E0407 (`no_network`), E0101 (a value
+    that cannot be), E0402 (no key), E0104 (`batch` for a judge that has no batch API), E0416 (a
+    package that the provider needs is not installed).
     """
     scheme, _, name = uri.strip().partition(":")
     scheme, name = scheme.lower(), name.strip()
