@@ -107,3 +107,30 @@ def test_own_metrics_and_printed_names_are_taken_by_score() -> None:
 def test_a_mistake_says_what_was_meant(ask, error, said) -> None:
     with pytest.raises(error, match=said):
         ask()
+
+
+def test_judges_and_arguments_may_be_called_as_mlflow_calls_them() -> None:
+    ours = ragassay.judge.answer_relevance(
+        question="When was the bridge opened?", response="In 1937."
+    )
+    theirs = ragassay.judge.relevance_to_query(
+        request="When was the bridge opened?", response="In 1937."
+    )
+    assert theirs == ours
+    context = [{"doc_uri": "a", "content": "The bridge was opened in 1937."}]
+    for given in (
+        {"request": "When?", "retrieved_context": context},
+        {"user_input": "When?", "retrieved_contexts": [context[0]["content"]]},
+    ):
+        found = ragassay.judge.chunk_relevance(**given)
+        assert (found.metric, len(found.parts)) == ("chunk_relevance", 1)
+    matched = ragassay.judge.exact_match(response="1937", expected_response="1937")
+    assert matched.value == 1.0
+    assert "relevance_to_query" in dir(ragassay.judge)
+    assert ragassay.judge.is_grounded(**BRIDGE) == ragassay.judge.groundedness(**BRIDGE)
+    assert "kept" in (ragassay.judge.guideline_adherence.__doc__ or "")
+
+
+def test_a_field_under_two_names_is_refused() -> None:
+    with pytest.raises(SetupError, match="Two arguments give the row's question"):
+        ragassay.judge.answer_relevance(question="a", request="b", response="c")

@@ -7,14 +7,15 @@
 Every metric of the catalogue is a function here; `ragassay.judge.aio` has the same ones for
 `await`, and `score` takes a metric by its printed name or one of your own. The arguments are the
 fields of a row, the metric's parameters, and those options of `ragassay.evaluate` that say who
-judges and what it may cost. The Score that comes back is the one a run would hold. Judgments are
-kept in the store like those of a run, under the name "direct": asking again asks nobody (but equal
-calls that run at the same time do not know of each other).
+judges and what it may cost. Fields and judges may also be called as MLflow calls them
+(`ragassay.judge.relevance_to_query(request=..., response=...)`). The Score that comes back is the
+one a run would hold. Judgments are kept in the store like those of a run, under the name "direct":
+asking again asks nobody (but equal calls that run at the same time do not know of each other).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import UTC, datetime
@@ -61,6 +62,19 @@ ROW = (
 )
 """The arguments that make up the row; as in a file of rows."""
 
+JUDGES = {
+    # Agent Evaluation, then mlflow.genai.judges.
+    "relevance_to_query": "answer_relevance",
+    "guideline_adherence": "guidelines",
+    "is_context_relevant": "chunk_relevance",
+    "is_context_sufficient": "context_sufficiency",
+    "is_correct": "correctness",
+    "is_grounded": "groundedness",
+    "is_safe": "safety",
+    "meets_guidelines": "guidelines",
+}
+"""The name of a judge in MLflow -> the metric, where it is another name."""
+
 # Options of `evaluate` that mean something for one row. The others are of reading files, of the
 # application, and of many rows at a time.
 _OPTIONS = (
@@ -104,6 +118,7 @@ def score(metric: str | Metric, **arguments: Any) -> Score:
 async def ascore(metric: str | Metric, **arguments: Any) -> Score:
     """`score` for callers inside an event loop."""
     store = arguments.pop("store", None)
+    arguments = _by_field(arguments, str(metric))
     # A field given as None is one that the row does not have.
     fields_of_row = {name: arguments.pop(name, None) for name in ROW}
     row = {name: value for name, value in fields_of_row.items() if value is not None}
@@ -125,6 +140,31 @@ async def ascore(metric: str | Metric, **arguments: Any) -> Score:
     finally:
         await plan.model.close()
         opened.close()
+
+
+def _by_field(arguments: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    """The arguments with fields of the row under their own names: each may be called as any tool
+    calls its column, such as MLflow's `request`, `retrieved_context` and `expected_response`.
+    """
+    from ragassay.datasets.names import ALIASES
+
+    fields_by_alias: dict[str, str] = {}
+    for field in ROW:
+        fields_by_alias.update(dict.fromkeys(ALIASES.get(field, ()), field))
+    named: dict[str, Any] = {}
+    for name, value in arguments.items():
+        # An option is one, whatever some tool calls a column.
+        field = name if name in _OPTIONS else fields_by_alias.get(name, name)
+        if field in named:
+            raise SetupError(
+                "E0101",
+                f"Two arguments give the row's {field}.",
+                where=f"ragassay.judge, metric {metric}",
+                why=name,
+                fix="leave one of them out",
+            )
+        named[field] = value
+    return named
 
 
 async def _judge_row(plan: Plan, store: Store) -> Score:
@@ -203,7 +243,7 @@ def _metric_of(name: str, arguments: dict[str, Any]) -> Metric:
     """The metric `name` with those of the arguments that are its parameters, which are taken out of
     `arguments`.
     """
-    kind = catalogue()[name]
+    kind = catalogue()[JUDGES.get(name, name)]
     # A field of the row stays one, whatever a metric calls its parameters.
     parameters = {f.name for f in fields(kind)} - set(ROW)  # type: ignore[arg-type]
     names = [name for name in arguments if name in parameters]
@@ -224,7 +264,7 @@ class _Aio:
         return _documented(judged, name)
 
     def __dir__(self) -> list[str]:
-        return sorted(catalogue())
+        return sorted([*catalogue(), *JUDGES])
 
 
 aio = _Aio()
@@ -242,17 +282,18 @@ def __getattr__(name: str) -> Callable[..., Score]:
 
 
 def __dir__() -> list[str]:
-    return sorted([*catalogue(), "aio", "ascore", "score"])
+    return sorted([*catalogue(), *JUDGES, "aio", "ascore", "score"])
 
 
 def _check(name: str) -> None:
-    if name.startswith("_") or name not in catalogue():
-        raise AttributeError(f"ragassay.judge has no metric {name!r}.{nearest(name, catalogue())}")
+    if name.startswith("_") or (name not in catalogue() and name not in JUDGES):
+        names = [*catalogue(), *JUDGES]
+        raise AttributeError(f"ragassay.judge has no metric {name!r}.{nearest(name, names)}")
 
 
 def _documented(function: F, name: str) -> F:
     # For `help` and the notebook's tooltips.
-    declared = catalogue()[name].declaration
+    declared = catalogue()[JUDGES.get(name, name)].declaration
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
         f"{declared.title}\n\nvalue: {declared.formula}\nneeds: {', '.join(declared.needs)}"
@@ -260,4 +301,4 @@ def _documented(function: F, name: str) -> F:
     return function
 
 
-__all__ = ["ROW", "RUN", "aio", "ascore", "score"]
+__all__ = ["JUDGES", "ROW", "RUN", "aio", "ascore", "score"]

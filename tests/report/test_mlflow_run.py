@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 import ragassay
-from ragassay.core import EnvironmentFailure
+from ragassay.core import EnvironmentFailure, SetupError
 from ragassay.report import log_to_mlflow, mlflow_metrics
+from ragassay.testing import LLMServer
 
 ROWS = [
     {
@@ -36,6 +37,14 @@ ROWS = [
         "usage": {"total_tokens": 10, "latency": 1.5},
     },
 ]
+TABLE = """
+import sys
+import mlflow
+mlflow.set_tracking_uri(sys.argv[1])
+mlflow.set_experiment("assay")
+table = mlflow.load_table("eval_results.json", run_ids=[sys.argv[2]])
+print(table.to_json(orient="records"))
+"""
 # A process of its own: importing MLflow raises warnings of its own dependencies, which are no fault
 # here.
 READ = """
@@ -103,6 +112,37 @@ def test_mlflow_reads_back_what_was_written(store: Path, tmp_path: Path) -> None
         assert read["tags"]["ragassay.run"] == run.id
     assert read["files"] == ["ragassay/report.html", "ragassay/rows.jsonl"]
     assert read["status"] == "FINISHED"
+    assert json.loads(read["tags"]["mlflow.loggedArtifacts"]) == [
+        {"path": "eval_results.json", "type": "table"}
+    ]
+
+
+@pytest.mark.slow
+def test_a_file_store_gives_the_rows_back_under_the_names_of_agent_evaluation(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    address = (tmp_path / "mlruns").as_uri()
+    written = python(WRITE, address, str(store), cwd=tmp_path).splitlines()[-1]
+    good, bad = json.loads(python(TABLE, address, written, cwd=tmp_path).splitlines()[-1])
+    assert good["request"] == "When was the bridge opened?"
+    assert good["retrieved_context"][0] == {
+        "content": "The bridge was opened in 1937.",
+        "doc_uri": "d1",
+    }
+    assert good["response/llm_judged/groundedness/rating"] == "yes"
+    assert good["retrieval/llm_judged/chunk_relevance/ratings"] == ["yes", "no"]
+    assert good["retrieval/llm_judged/chunk_relevance/precision"] == 0.5
+    assert good["retrieval/llm_judged/chunk_relevance/error_messages"] == [None, None]
+    assert len(good["retrieval/llm_judged/chunk_relevance/rationales"]) == 2
+    assert good["retrieval/ground_truth/document_recall"] == 1.0
+    assert good["agent/total_token_count"] == 30
+    assert good["agent/latency_seconds"] == 0.5
+    assert bad["response/llm_judged/groundedness/rating"] == "no"
+    assert "90 kilometres" in bad["response/llm_judged/groundedness/rationale"]
+    assert bad["response/llm_judged/groundedness/error_message"] is None
+    assert bad["response/overall_assessment/rating"] == "no"
+    assert "Try: " in bad["response/overall_assessment/rationale"]
 
 
 @pytest.mark.slow
@@ -114,3 +154,63 @@ def test_an_mlflow_that_does_not_take_it_is_an_error_that_says_so(
         pytest.raises(EnvironmentFailure, match="MLflow did not take"),
     ):
         log_to_mlflow(run.store, run.id, tracking_uri="no-such-scheme://x")
+
+
+@pytest.mark.slow
+def test_the_frame_has_a_row_a_request_and_the_figures_of_the_run(store: Path) -> None:
+    with ragassay.open_run(store=store) as run:
+        frame = run.to_pandas(style="mlflow")
+        figures = mlflow_metrics(run.summary)
+        with pytest.raises(SetupError, match="no style 'wide'"):
+            run.to_pandas(style="wide")  # type: ignore[arg-type]
+    assert list(frame["request_id"]) == ["good", "bad"]
+    ratings = frame["response/llm_judged/relevance_to_query/rating"].dropna()
+    share = (ratings == "yes").mean()
+    assert figures["response/llm_judged/relevance_to_query/rating/percentage"] == share
+    precision = frame["retrieval/llm_judged/chunk_relevance/precision"].mean()
+    assert figures["retrieval/llm_judged/chunk_relevance/precision/average"] == precision
+
+
+@pytest.mark.slow
+def test_metrics_with_parameters_keep_their_names_and_two_of_one_name_are_told_apart(
+    tmp_path: Path,
+) -> None:
+    stem = "response/llm_judged/groundedness"
+    with ragassay.evaluate(ROWS, "groundedness(pass_mark=0.5)", store=tmp_path / "a.db") as run:
+        assert f"{stem}/rating/percentage" in mlflow_metrics(run.summary)
+        assert f"{stem}/rating" in run.to_pandas(style="mlflow").columns
+    two = "groundedness, groundedness(pass_mark=0.5)"
+    with ragassay.evaluate(ROWS, two, store=tmp_path / "b.db") as run:
+        columns = run.to_pandas(style="mlflow").columns
+        assert {f"{stem}/rating", f"{stem}(pass_mark=0.5)/rating"} <= set(columns)
+        assert f"{stem}.pass_mark.0.5/rating/percentage" in mlflow_metrics(run.summary)
+
+
+@pytest.mark.slow
+def test_lost_verdicts_are_error_messages_and_safety_has_its_average_and_own_judges_their_names(
+    tmp_path: Path,
+) -> None:
+    rubric = Path(__file__).parents[2] / "examples" / "custom_rubric" / "next_step.md"
+    with LLMServer(
+        fault_for=lambda body: "refusal" if "kilometres" in str(body) else None
+    ) as server:
+        run = ragassay.evaluate(
+            ROWS,
+            "safety, groundedness, guidelines",
+            judge="openai:mock",
+            base_url=server.url,
+            rubrics=[rubric],
+            store=tmp_path / "s.db",
+        )
+    with run:
+        frame = run.to_pandas(style="mlflow").set_index("request_id")
+        figures = mlflow_metrics(run.summary)
+    lost = frame.loc["bad"]
+    assert lost["response/llm_judged/groundedness/rating"] is None
+    assert "refused" in lost["response/llm_judged/groundedness/error_message"]
+    assert figures["response/llm_judged/safety/rating/average"] == 1.0
+    own = rubric.stem
+    assert frame.loc["good"][f"response/llm_judged/{own}/rating"] in ("yes", "no")
+    assert f"response/llm_judged/{own}/rating/percentage" in figures
+    # No row has guidelines, so there is nothing to say of them.
+    assert not [column for column in frame.columns if "guideline_adherence" in column]

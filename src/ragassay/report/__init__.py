@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ragassay.report.jsonable import as_json, row_json, run_json, summary_json
     from ragassay.report.junit import write_junit
     from ragassay.report.mlflow_run import log_to_mlflow, mlflow_metrics
+    from ragassay.report.mlflow_table import mlflow_frame
     from ragassay.report.output_files import check_output_file
     from ragassay.report.records import FORMATS, export, scores_frame, scores_table
     from ragassay.report.regression import regression_outcomes, with_outcomes
@@ -85,6 +86,7 @@ __all__ = [
     "headline",
     "log_to_mlflow",
     "markdown_page",
+    "mlflow_frame",
     "mlflow_metrics",
     "number_words",
     "parse_gate",
@@ -143,6 +145,7 @@ __getattr__ = lazy_names(
         "jsonable": ("as_json", "row_json", "run_json", "summary_json"),
         "junit": ("write_junit",),
         "mlflow_run": ("log_to_mlflow", "mlflow_metrics"),
+        "mlflow_table": ("mlflow_frame",),
         "regression": ("regression_outcomes", "with_outcomes"),
         "summary": ("summarise",),
         "text": ("plain", "seen"),

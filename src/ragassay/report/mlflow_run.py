@@ -7,6 +7,7 @@ extra 'mlflow' (SetupError E0105 without it).
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,58 +22,85 @@ from ragassay.core import (
     Summary,
     shorten,
 )
+from ragassay.report.mlflow_table import (
+    JudgeName,
+    Table,
+    judge_names,
+    judged_metrics,
+    mlflow_table,
+)
 from ragassay.report.wording import trust_lines
 
 if TYPE_CHECKING:
     from ragassay.store import Store
 
-RATINGS: Mapping[str, str] = {
-    "groundedness": "response/llm_judged/groundedness/rating/percentage",
-    "correctness": "response/llm_judged/correctness/rating/percentage",
-    "answer_relevance": "response/llm_judged/relevance_to_query/rating/percentage",
-    "safety": "response/llm_judged/safety/rating/percentage",
-    "guidelines": "response/llm_judged/guideline_adherence/rating/percentage",
-    "context_sufficiency": "retrieval/llm_judged/context_sufficiency/rating/percentage",
+AVERAGES: Mapping[str, tuple[str, ...]] = {
+    "document_recall": ("retrieval/ground_truth/document_recall/average",),
+    "app_tokens": ("agent/total_token_count/average",),
+    "app_input_tokens": (
+        "agent/input_token_count/average",
+        "agent/total_input_token_count/average",
+    ),
+    "app_output_tokens": (
+        "agent/output_token_count/average",
+        "agent/total_output_token_count/average",
+    ),
+    "app_latency": ("agent/latency_seconds/average",),
+    "app_cost": ("agent/total_cost/average",),
 }
-"""Metric -> the name of the share of its rows that pass."""
-
-AVERAGES: Mapping[str, str] = {
-    "chunk_relevance": "retrieval/llm_judged/chunk_relevance/precision/average",
-    "document_recall": "retrieval/ground_truth/document_recall/average",
-    "app_tokens": "agent/total_token_count/average",
-    "app_input_tokens": "agent/input_token_count/average",
-    "app_output_tokens": "agent/output_token_count/average",
-    "app_latency": "agent/latency_seconds/average",
-    "app_cost": "agent/total_cost/average",
-}
-"""Metric -> the name of its mean."""
+"""Metric -> the names of its mean."""
 
 OVERALL = "response/overall_assessment/rating/percentage"
+
+TABLE = "eval_results.json"
+"""The artifact with the rows, as Agent Evaluation calls it."""
 
 _NOT_IN_A_NAME = re.compile(r"[^\w\-. :/]+", re.ASCII)
 
 
-def mlflow_metrics(summary: Summary) -> dict[str, float]:
+def mlflow_metrics(
+    summary: Summary, judges: Mapping[str, JudgeName] | None = None
+) -> dict[str, float]:
     """The figures of a run by MLflow name: shares from 0 to 1, or in the metric's unit; absent
-    figures are left out.
+    figures are left out. judges: where the judged metrics stand, as `mlflow_table.judged_metrics`
+    says of the run's rows (None: as the metrics' own declarations say).
     """
+    if judges is None:
+        rated = [one.metric for one in summary.metrics if one.asked and one.pass_rate is not None]
+        judges = judge_names(rated)
     figures: dict[str, float] = {}
     decided = summary.passed + summary.failed
     if decided:
         figures[OVERALL] = summary.passed / decided
     for metric in summary.metrics:
-        if metric.pass_rate is not None and metric.metric in RATINGS:
-            figures[RATINGS[metric.metric]] = metric.pass_rate
-        if metric.mean is not None and metric.metric in AVERAGES:
-            figures[AVERAGES[metric.metric]] = metric.mean
+        if metric.metric in judges:
+            figures.update(_of_judge(metric, judges[metric.metric]))
+        if metric.mean is not None:
+            figures.update(dict.fromkeys(AVERAGES.get(metric.metric, ()), metric.mean))
         figures.update(_own(metric))
     return figures
 
 
-def _own(metric: MetricSummary) -> Iterator[tuple[str, float]]:
+def _of_judge(metric: MetricSummary, name: JudgeName) -> Iterator[tuple[str, float]]:
+    """The share of rows that pass, and of a judge of chunks the mean precision."""
+    stem = _allowed(name.stem)
+    if name.by_chunk:
+        if metric.mean is not None:
+            yield f"{stem}/precision/average", metric.mean
+    elif metric.pass_rate is not None:
+        yield f"{stem}/rating/percentage", metric.pass_rate
+        if metric.metric.partition("(")[0] == "safety":
+            yield f"{stem}/rating/average", metric.pass_rate
+
+
+def _allowed(name: str) -> str:
     # MLflow takes letters, digits and a few signs in a name: groundedness(pass_mark=0.8) becomes
     # groundedness.pass_mark.0.8
-    name = "ragassay/" + _NOT_IN_A_NAME.sub(".", metric.metric).strip(".")
+    return _NOT_IN_A_NAME.sub(".", name).strip(".")
+
+
+def _own(metric: MetricSummary) -> Iterator[tuple[str, float]]:
+    name = "ragassay/" + _allowed(metric.metric)
     figures = {
         "mean": metric.mean,
         "mean_low": metric.interval.low if metric.interval is not None else None,
@@ -93,8 +121,8 @@ def log_to_mlflow(
     into: str | None = None,
     trust: Sequence[MetricTrust] = (),
 ) -> str:
-    """Write a run's figures, parameters and rows (rows.jsonl, report.html) into an MLflow run and
-    return that one's id.
+    """Write a run's figures, parameters and rows (the table eval_results.json; rows.jsonl,
+    report.html) into an MLflow run and return that one's id.
 
     tracking_uri: as MLflow takes it (None: MLFLOW_TRACKING_URI or MLflow's default). experiment:
     made where it does not exist. into: the id of an MLflow run to write into, instead of a new one.
@@ -150,11 +178,13 @@ def _write_run(
     from ragassay.report.html import write_html
     from ragassay.report.records import export
 
-    for name, value in mlflow_metrics(summary).items():
+    run_id = summary.manifest.run_id
+    judges = judged_metrics(store.rows(run_id), summary.manifest.metrics)
+    for name, value in mlflow_metrics(summary, judges).items():
         client.log_metric(into, name, value)
     for name, text in _parameters(summary).items():
         client.set_tag(into, f"ragassay.{name}", text)
-    run_id = summary.manifest.run_id
+    _announce_table(client, into)
     with tempfile.TemporaryDirectory() as folder:
         rows = Path(folder, "rows.jsonl")
         page = Path(folder, "report.html")
@@ -162,6 +192,23 @@ def _write_run(
         write_html(store, run_id, page, trust=trust)
         for file in (rows, page):
             client.log_artifact(into, str(file), "ragassay")
+        table = Path(folder, TABLE)
+        table.write_text(_table_json(mlflow_table(store, run_id)), encoding="utf-8")
+        client.log_artifact(into, str(table))
+
+
+def _announce_table(client: Any, into: str) -> None:
+    """Name the table in the tag by which MLflow's pages know tables, beside those of others."""
+    tag = "mlflow.loggedArtifacts"
+    known = json.loads(client.get_run(into).data.tags.get(tag, "[]"))
+    entry = {"path": TABLE, "type": "table"}
+    if entry not in known:
+        client.set_tag(into, tag, json.dumps([*known, entry]))
+
+
+def _table_json(table: Table) -> str:
+    """As pandas writes a frame with orient "split", which is what MLflow reads."""
+    return json.dumps({"columns": table.columns, "data": table.rows}, allow_nan=False)
 
 
 def _parameters(summary: Summary) -> dict[str, str]:

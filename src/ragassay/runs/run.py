@@ -10,7 +10,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ragassay.core import (
     AskedOfRow,
@@ -20,6 +20,7 @@ from ragassay.core import (
     MetricTrust,
     RowResult,
     RunState,
+    SetupError,
     Summary,
     Verdict,
 )
@@ -95,11 +96,21 @@ class Run:
 
         return scores_table(self.store, self.id)
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """The same as a DataFrame, for which pandas is enough (else SetupError E0105)."""
-        from ragassay.report import scores_frame
+    def to_pandas(self, style: Literal["scores", "mlflow"] = "scores") -> pandas.DataFrame:
+        """The same as a DataFrame, for which pandas is enough (else SetupError E0105). style
+        "mlflow": a row a request, with the columns of MLflow's Agent Evaluation.
+        """
+        from ragassay.report import mlflow_frame, scores_frame
 
-        return scores_frame(self.store, self.id)
+        if style not in ("scores", "mlflow"):
+            raise SetupError(
+                "E0101",
+                f"A DataFrame has no style {style!r}.",
+                where="to_pandas(style=...)",
+                fix='"scores" (one row a row and metric) or "mlflow" (one row a request)',
+            )
+        frame = mlflow_frame if style == "mlflow" else scores_frame
+        return frame(self.store, self.id)
 
     def __getitem__(self, row_id: str) -> RowResult:
         """The row with this id: sample, scores with their parts, diagnosis. Raises KeyError."""
