@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # Many tests wait for servers and kills: two at a time take half as long.
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 
-.PHONY: setup demo test test-fast test-local soak check docs bench lock clean
+.PHONY: setup demo test test-fast test-local test-frameworks soak check docs bench lock clean
 
 setup: .venv/.ready
 
@@ -36,8 +36,18 @@ build/local/.ready: pyproject.toml | .venv/.ready
 test-local: build/local/.ready
 	build/local/bin/python -m pytest -n 0 tests/models_local
 
+# The examples of five frameworks at pinned versions, likewise in an environment beside the others.
+build/frameworks/.ready: examples/frameworks/requirements.txt | .venv/.ready
+	$(PY) -m venv build/frameworks
+	$(PY) -c "import site; print(site.getsitepackages()[0])" > $$(ls -d build/frameworks/lib/python3*/site-packages)/project.pth
+	build/frameworks/bin/python -m pip install -q --disable-pip-version-check -r examples/frameworks/requirements.txt
+	touch $@
+
+test-frameworks: build/frameworks/.ready
+	build/frameworks/bin/python -m pytest -n 0 tests/frameworks
+
 # The heavier doses of the fault and fuzzing suites (hours), recorded in benchmarks/results.
-soak: setup .venv/.browser test-local
+soak: setup .venv/.browser test-local test-frameworks
 	$(PY) -m pytest -n 2 --dist loadgroup -m soak
 	$(PY) benchmarks/hardening/run.py --dose nightly
 	$(PY) benchmarks/providers/soak.py

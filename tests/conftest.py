@@ -50,7 +50,9 @@ SLOW_FOLDERS = (
     "docs",
     "end_to_end",
     "examples",
+    "frameworks",
     "hardening",
+    "pytest_plugin",
     "training",
     "walks",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def of_jenkins() -> list[str]:
 
 @pytest.mark.parametrize("commands", [of_github, of_gitlab, of_jenkins])
 def test_the_commands_of_a_file_to_copy_run_as_they_stand(
-    commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    commands: Callable[[], list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shell = Shell(tmp_path)
     rows = rows_path().read_text(encoding="utf-8").splitlines(keepends=True)

@@ -1,0 +1,1 @@
+"""Applications of five frameworks, to be run on rows with `app=`."""
