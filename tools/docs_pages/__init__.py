@@ -13,6 +13,7 @@ from docs_pages.errors import errors_page
 from docs_pages.metrics import metrics_page
 from docs_pages.options import options_page
 from docs_pages.providers import providers_page
+from docs_pages.triad_benchmark import triad_benchmark_page
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "metrics.md": metrics_page,
@@ -20,5 +21,6 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "errors.md": errors_page,
     "options.md": options_page,
     "providers.md": providers_page,
+    "triad-benchmark.md": triad_benchmark_page,
 }
 """File under docs/ -> the function that gives its text."""
