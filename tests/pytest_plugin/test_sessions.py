@@ -103,6 +103,19 @@ def test_the_last_failed_gate_is_run_again_with_its_rows(suite: Suite) -> None:
     assert suite("-q", "--lf").code == 0
 
 
+def test_a_session_that_is_stopped_judges_nothing_and_meets_no_gate(suite: Suite) -> None:
+    suite.write(
+        "test_rag.py",
+        TESTS.replace("def test_unrelated():\n    pass", "def test_unrelated():\n    assert False"),
+    )
+    done = suite("-v", "-x")
+    assert done.code == 1
+    assert done.outcome("test_app[r0]") == "PASSED"
+    assert done.outcome("test_gate") == "UNDECIDED"
+    assert "the session was stopped before the rows were judged" in done.out
+    assert not (suite.folder / ".ragassay").exists()
+
+
 def test_a_row_on_which_the_application_fails_is_a_failed_test_and_no_answer(suite: Suite) -> None:
     suite.write(
         "test_rag.py", TESTS.replace("    said =", "    assert number != 3, 'no index'\n    said =")
@@ -165,29 +178,29 @@ def test_small(ragassay_run):
     assert names in done.out or "with of=: test_recorded, test_async[small]" in done.out
 
 
-@pytest.mark.parametrize(
-    ("tests", "words"),
-    [
-        ("@pytest.mark.ragassay\ndef test_x(row): pass", "the mark takes rows"),
-        ('@pytest.mark.ragassay(rows="no.jsonl")\ndef test_x(row): pass', "no.jsonl"),
-        ('@pytest.mark.ragassay(rows="rows.jsonl")\ndef test_x(): pass', "an argument called row"),
-        (
-            '@pytest.mark.ragassay(rows="rows.jsonl", metrics=["grounded"])\n'
-            'def test_x(row): return "x"',
-            "No metric",
-        ),
-        (
-            "def test_x(ragassay_run): ragassay_run.assert_metric('groundedness', at_least=1)",
-            "no test with the mark ragassay ran in this session",
-        ),
-        (
-            "def test_x(ragassay_run): ragassay_run.assert_metric('groundedness')",
-            "The assertion says nothing.",
-        ),
-    ],
-)
-def test_a_mistake_is_said_and_never_passes(suite: Suite, tests: str, words: str) -> None:
-    suite.write("test_rag.py", f"import pytest\n\n{tests}\n")
-    done = suite("-q")
-    assert done.code in (1, 2)
-    assert words in done.out
+MISTAKES = {
+    "@pytest.mark.ragassay\ndef test_x(row): pass": "the mark takes rows",
+    '@pytest.mark.ragassay(rows="no.jsonl")\ndef test_x(row): pass': "no.jsonl",
+    '@pytest.mark.ragassay(rows="rows.jsonl")\ndef test_x(): pass': "an argument called row",
+    '@pytest.mark.ragassay(rows="rows.jsonl", metrics=["grounded"])\n'
+    'def test_x(row): return "x"\n'
+    "def test_y(ragassay_run): ragassay_run.assert_metric('groundedness', at_least=0)": "No metric",
+    "def test_x(ragassay_run): ragassay_run.assert_metric('mrr', at_least=1, of='test_z')": (
+        "no test of this session has rows that are called 'test_z'"
+    ),
+    "def test_x(ragassay_run): ragassay_run.assert_metric('mrr')": "The assertion says nothing.",
+    "def test_x(ragassay_run): ragassay_run.assert_metric('mrr', at_least=1, by='median')": (
+        "No figure is called 'median'."
+    ),
+}
+
+
+def test_a_mistake_is_said_and_never_passes(suite: Suite) -> None:
+    (suite.folder / "test_rag.py").unlink()
+    for number, tests in enumerate(MISTAKES):
+        suite.write(f"test_{number}.py", f"import pytest\n\n{tests}\n")
+    done = suite("-q", "--continue-on-collection-errors")
+    for words in MISTAKES.values():
+        assert words in done.out, words
+    # The rows whose metric does not exist were answered, and nothing else passed.
+    assert done.last == "4 failed, 6 passed, 3 errors"

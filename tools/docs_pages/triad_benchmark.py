@@ -107,7 +107,7 @@ def _gains(tables: Iterable[Mapping[str, Any]]) -> str:
 def _gain_lines(metric: str, audit: GainAudit) -> list[tuple[str, ...]]:
     if not audit.gains:
         return [(metric, "", "not known", "not known", "", "")]
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for gain in audit.gains:
         parts = (f"{gain.parts.gain:+.3f}", f"{gain.parts.by_threshold:+.3f}")
         primes = (f"{gain.before:.2f}", f"{gain.after:.2f}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,10 +48,23 @@ def _without_effect(match: re.Match[str]) -> str:
 
 
 def guard_output() -> None:
-    """Guard both streams of this process, where it runs in a job of GitHub Actions."""
-    if on_github():
+    """Guard the streams of this process that the runner may read, in a job of GitHub Actions."""
+    if not on_github():
+        return
+    if not _is_file(sys.stdout):
         sys.stdout = GuardedStream(sys.stdout)
+    if not _is_file(sys.stderr):
         sys.stderr = GuardedStream(sys.stderr)
+
+
+def _is_file(stream: Any) -> bool:
+    """Whether the stream was redirected into a file: no runner reads it, and data stay as they
+    are.
+    """
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def announce(

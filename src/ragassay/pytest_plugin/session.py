@@ -24,6 +24,7 @@ from ragassay.pytest_plugin.rows import Marked, marked, row_id
 
 _ANSWERED = pytest.StashKey[Sample]()
 _ASSERTED = pytest.StashKey[AssertedRun]()
+_STOPPED = "the session was stopped before the rows were judged"
 _UNDECIDED = "ragassay_undecided"
 """The attribute of a report whose test is neither passed nor failed."""
 
@@ -40,6 +41,7 @@ class JudgedSession:
         self._each: dict[str, bool | None] = {}
         self._undecided: list[pytest.TestReport] = []
         self._is_worker = hasattr(config, "workerinput")
+        self._stopped = False
 
     # -- collection
 
@@ -163,12 +165,13 @@ class JudgedSession:
         """Judge, decide and report."""
         if self._is_worker or self._config.option.collectonly:
             return
+        self._stopped = stopped
         self._each.update({nodeid: one.each for nodeid, one in self._marked.items()})
         if not stopped:
             for nodeid in self._expected.keys() - self._held.keys():
                 self._held[nodeid] = self._lost(nodeid)
         held = sorted(self._held.values(), key=lambda test: test.index)
-        self._judge(held, stopped)
+        self._judge(held)
         for test in held:
             self._report(test, self._decide(test, held))
 
@@ -185,7 +188,7 @@ class JudgedSession:
         )
         return HeldTest(index, nodeid, location, group, [report])
 
-    def _judge(self, held: Sequence[HeldTest], stopped: bool) -> None:
+    def _judge(self, held: Sequence[HeldTest]) -> None:
         groups: dict[str, Group] = {}
         for test in held:
             if test.is_row:
@@ -194,14 +197,17 @@ class JudgedSession:
         store = self._config.getoption("--ragassay-store")
         replay = bool(self._config.getoption("--ragassay-replay"))
         for group in self._groups:
-            if stopped:
-                group.error = "the session was stopped before the rows were judged"
+            if self._stopped:
+                group.error = _STOPPED
             else:
                 group.judge(store, replay)
 
     def _decide(self, test: HeldTest, held: Sequence[HeldTest]) -> Decision:
         if any(report.failed or report.skipped for report in test.reports):
             return Decision("passed")  # it has a result of its own
+        if self._stopped:
+            # That a row was answered is known; what the run shows is not.
+            return Decision("passed") if test.is_row else Decision("undecided", _STOPPED)
         if not test.is_row:
             return decide(test, self._groups)
         group = next(group for group in self._groups if group.name == test.group)
