@@ -157,7 +157,7 @@ def test_a_row_shows_each_claim_with_sign_word_reason_and_evidence(store, mixed)
 
 def test_a_misspelt_metric_of_a_row_is_an_error_that_names_its_scores(make):
     row = make.row(0)
-    with pytest.raises(SetupError, match="no score 'groundednes'.*groundedness") as caught:
+    with pytest.raises(SetupError, match=r"no score 'groundednes'.*groundedness") as caught:
         row.score("groundednes")
     assert caught.value.code == "E0201"
     # A row that a cap left unfinished may lack the score of a metric that the run has.

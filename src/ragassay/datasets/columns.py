@@ -354,12 +354,15 @@ def _candidates(
     return strong or candidates
 
 
+def _short(column: str) -> str:
+    return shorten(column, 40)
+
+
 def _ambiguous_error(ambiguous: Mapping[str, Sequence[str]], source: str) -> SetupError:
-    """The error that names all fields that several columns may be, so that one answer settles it."""
+    """The error that names all fields that several columns may be: one answer settles it."""
     counts = [f"{len(columns)} as {field}" for field, columns in ambiguous.items()]
     listed_columns = {
-        field: ", ".join(shorten(column, 40) for column in columns[:8])
-        for field, columns in ambiguous.items()
+        field: ", ".join(map(_short, columns[:8])) for field, columns in ambiguous.items()
     }
     if len(ambiguous) == 1:
         ((field, columns),) = ambiguous.items()
