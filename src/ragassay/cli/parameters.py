@@ -48,7 +48,13 @@ ConfigOption = Annotated[
 ]
 RunArgument = Annotated[str, typer.Argument(help="Run id, its start, its name, or 'last'.")]
 LabelsArgument = Annotated[
-    str, typer.Argument(help="File of rows with a human label each, in any format of rows.")
+    str,
+    typer.Argument(
+        help=(
+            "File of rows with a human label each, in any format of rows; or a run whose labels"
+            " were imported ('last')."
+        )
+    ),
 ]
 LabelOption = Annotated[
     str, typer.Option(help="Field with the human label; labels/NAME for one of several.")

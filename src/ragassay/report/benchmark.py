@@ -77,6 +77,8 @@ def _figures_of_two(page: Page, b: JudgeBenchmark) -> None:
 def _size(judge: JudgeFigures) -> str:
     rows = say.count(judge.n, "row")
     clusters = say.count(judge.clusters, "cluster")
+    if judge.worth is not None:
+        return f"{rows} in {clusters}, weighted, worth {judge.worth:.0f} of equal chance"
     return f"{rows} in {clusters}"
 
 
@@ -114,7 +116,8 @@ def benchmark_headline(b: JudgeBenchmark) -> str:
     main = main_figure(judge)
     if main is not None:
         words = f"{title(main.name)} {figure_words(main)}"
-    return f"{judge.judge} {against}: {words} on {say.count(judge.n, 'row')}"
+    weighted = "" if judge.worth is None else f", weighted (worth {judge.worth:.0f})"
+    return f"{judge.judge} {against}: {words} on {say.count(judge.n, 'row')}{weighted}"
 
 
 def errors_in_words(judge: JudgeFigures, who: str = "It ") -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.core import Manifest, MetricSummary, SetupError, Summary, nearest
-from ragassay.report.wording import LACKS, better_end, count, figure, percent
+from ragassay.report.wording import LACKS, better_end, count, figure, number_words, percent
 
 _GATE = re.compile(
     r"(?P<left>.*)(?P<op>>=|<=|>|<)\s*(?P<number>[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?)\s*"
@@ -21,8 +21,8 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 _HOW = (
-    'write metric, comparison and number, for example "groundedness>=0.8" or'
-    ' "pass_rate(groundedness)>=0.9"'
+    'write metric, comparison and number, for example "groundedness>=0.8",'
+    ' "pass_rate(groundedness)>=0.9" or "corrected(groundedness)>=0.8"'
 )
 
 
@@ -46,6 +46,11 @@ def _lower_pass_rate(m: MetricSummary) -> float | None:
     return None if m.pass_interval is None else m.pass_interval.low
 
 
+CORRECTED = "corrected"
+"""The figure of a gate that people's labels set right; also the ends of its interval."""
+_CORRECTED_FIGURES = (CORRECTED, "lower(corrected)", "upper(corrected)")
+
+
 def _upper_pass_rate(m: MetricSummary) -> float | None:
     return None if m.pass_interval is None else m.pass_interval.high
 
@@ -64,7 +69,8 @@ _FIGURES: dict[str, Callable[[MetricSummary], float | None]] = {
 @dataclass(frozen=True, slots=True)
 class Gate:
     """figure: "mean", "pass_rate", "lower" or "upper" (the ends of the mean's interval) of the
-    metric, or "lower(pass_rate)" and "upper(pass_rate)" (the ends of the pass rate's).
+    metric, or "lower(pass_rate)" and "upper(pass_rate)" (the ends of the pass rate's), or
+    "corrected", "lower(corrected)", "upper(corrected)" (set right by people's labels).
     """
 
     text: str
@@ -149,16 +155,16 @@ def _figure_and_metric(left: str, names: tuple[str, ...]) -> tuple[str, str]:
     if left in names:
         return "mean", left
     outer = _OF.fullmatch(left)
-    if outer is None or outer["figure"] not in _FIGURES:
+    if outer is None or outer["figure"] not in (*_FIGURES, CORRECTED):
         return "mean", left
     kind = outer["figure"]
     name = outer["metric"].strip()
     if kind not in ("lower", "upper") or name in names:
         return kind, name
     inner = _OF.fullmatch(name)
-    if inner is None or inner["figure"] != "pass_rate":
+    if inner is None or inner["figure"] not in ("pass_rate", CORRECTED):
         return kind, name
-    return f"{kind}(pass_rate)", inner["metric"].strip()
+    return f"{kind}({inner['figure']})", inner["metric"].strip()
 
 
 def check_gates(
@@ -182,7 +188,8 @@ def check_gates(
     # A default metric that no row has the fields for is not measured, and not unknown.
     names = (*metrics, *summary.manifest.by_default)
     outcomes = tuple(
-        _with_note(_check(parse_gate(text, names), metrics), summary.manifest) for text in texts
+        _with_note(_check(parse_gate(text, names), metrics, summary), summary.manifest)
+        for text in texts
     )
     incomplete = [outcome.message for outcome in outcomes if outcome.passed is None]
     if summary.pending:
@@ -203,7 +210,11 @@ def check_gates(
 def _with_note(outcome: GateOutcome, manifest: Manifest) -> GateOutcome:
     """The outcome with a warning where the gate asks for values at the bad end of its metric."""
     gate = outcome.gate
-    if "pass_rate" in gate.figure or not gate.op.startswith(">"):
+    if (
+        "pass_rate" in gate.figure
+        or gate.figure in _CORRECTED_FIGURES
+        or not gate.op.startswith(">")
+    ):
         return outcome
     # Of a metric that is better when higher, an upper limit may be meant as one.
     if better_end(gate.metric, manifest) != "lower":
@@ -219,11 +230,41 @@ _RESULT_WORDS = {True: "met", False: "not met", None: "undecided"}
 _OPPOSITE = {">=": "<=", ">": "<"}
 
 
-def _check(gate: Gate, metrics: dict[str, MetricSummary]) -> GateOutcome:
+def _check_corrected(gate: Gate, summary: Summary) -> GateOutcome:
+    """A gate on a figure that people's labels set right; open where there are none."""
+    corrected = next((t.corrected for t in summary.trust if t.metric == gate.metric), None)
+    if corrected is None:
+        run = summary.manifest.run_id
+        message = (
+            f"{gate.text}: there are no labels to correct {gate.metric} by (ragassay label next"
+            f" {run}, then ragassay label import)"
+        )
+        return GateOutcome(gate, None, None, message, 0)
+    value, interval = corrected.value, corrected.interval
+    if gate.figure != CORRECTED:
+        value = None
+        if interval is not None:
+            value = interval.low if gate.figure.startswith("lower") else interval.high
+    if value is None:
+        why = corrected.why or "the labels give no interval"
+        message = f"{gate.text}: it cannot be corrected: {why}"
+        return GateOutcome(gate, None, None, message, corrected.labels)
+    passed = _OPERATORS[gate.op](value, gate.threshold)
+    words = f"the corrected {corrected.of} is {number_words(corrected.value, interval)}"
+    words += f" by {count(corrected.labels, 'label')} of {count(corrected.rows, 'row')}"
+    if corrected.judge is not None:
+        words += f"; the judge alone says {figure(corrected.judge)}"
+    message = f"{gate.text}: {_RESULT_WORDS[passed]}, {words}"
+    return GateOutcome(gate, value, passed, message, corrected.rows)
+
+
+def _check(gate: Gate, metrics: dict[str, MetricSummary], summary: Summary) -> GateOutcome:
     metric = metrics.get(gate.metric)
     if metric is None:
         message = f"{gate.text}: no row has the fields that {gate.metric} needs"
         return GateOutcome(gate, None, None, message, 0)
+    if gate.figure in _CORRECTED_FIGURES:
+        return _check_corrected(gate, summary)
     rate = "pass_rate" in gate.figure
     rows = metric.passed + metric.failed if rate else metric.n
     value = _FIGURES[gate.figure](metric)

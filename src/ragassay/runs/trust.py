@@ -14,14 +14,30 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ragassay.core import Certificate, MetricTrust, Profile, RagAssayError, Shift
+from ragassay.runs.corrected import corrected_of
 from ragassay.store.certificate_file import altered, identity, loads
 
 if TYPE_CHECKING:
     from ragassay.store import Store
 
 ROWS_COMPARED = 200
+UNRECORDED = (
+    "how its rows were drawn was not recorded; its figures are biased if they came of an active"
+    " sheet: benchmark again"
+)
+"""What to beware of in a certificate that was issued before rows' chances counted."""
 _PLACES = 5  # of a feature; profiles are rounded alike, so that equal values stay equal
 _UNMEASURED = "unmeasured on data like yours"
+
+
+def caveat(certificate: Certificate) -> str:
+    """What to beware of in a certificate, "" for nothing.
+
+    Those of the package are of whole test sets, of which nothing was drawn.
+    """
+    if certificate.design or any(certificate.id == own.id for own in packaged()):
+        return ""
+    return UNRECORDED
 
 
 @lru_cache(maxsize=1)
@@ -89,11 +105,13 @@ def trust_of(
     rows = _Rows(store, run_id, most) if any(fitting.values()) else None
     trust = []
     for metric in judged:
+        corrected = corrected_of(store, run_id, metric)
         if rows is None or not fitting[metric]:
-            unmeasured = _unmeasured(metric, elsewhere=metric in certified_metrics)
-            trust.append(replace(unmeasured, labels=len(store.labels(run_id, metric))))
+            line = _unmeasured(metric, elsewhere=metric in certified_metrics)
+            line = replace(line, labels=len(store.labels(run_id, metric)))
         else:
-            trust.append(_measured(metric, fitting[metric], rows))
+            line = _measured(metric, fitting[metric], rows)
+        trust.append(replace(line, corrected=corrected))
     return tuple(trust)
 
 
@@ -186,6 +204,7 @@ def _measured(metric: str, fitting: tuple[Certificate, ...], rows: _Rows) -> Met
         feature=shift.feature,
         why=shift.why,
         others=len(fitting) - 1,
+        caveat=caveat(certificate),
     )
 
 

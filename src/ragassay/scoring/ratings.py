@@ -69,9 +69,10 @@ class Ratings:
             raise ValueError("label, score and the other arrays must have one value for each row")
         if not (np.isfinite(self.label).all() and np.isfinite(self.score).all()):
             raise ValueError("labels and scores must be finite: leave out the rows that have none")
-        if self.weight is not None:
-            if not (np.isfinite(self.weight) & (self.weight > 0)).all():
-                raise ValueError("a weight lies above 0")
+        if self.weight is not None and not (
+            np.isfinite(self.weight).all() and (self.weight > 0).all()
+        ):
+            raise ValueError("a weight lies above 0")
         if self.unit is not None and not ((self.unit >= 0) & (self.unit <= 1)).all():
             raise ValueError("a score read as a probability must lie in [0, 1]")
         if len(self.points) > GRADES:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.core import BadRow, DataError, Profile, Sample, SetupError
+from ragassay.trust.measure.run_table import labels_of_named_run
 from ragassay.trust.option_checks import check_cuts
 
 if TYPE_CHECKING:
@@ -152,8 +153,10 @@ class MeasuringContext:
 
 def measuring_context(
     labels: object,
-    judge: str | Sequence[str],
+    judge: str | Sequence[str] | None,
     *,
+    default_judge: str = "",
+    needs_equal: str = "",
     cut: float | None = None,
     judge_cut: float | None = None,
     metric: str | None = None,
@@ -169,14 +172,24 @@ def measuring_context(
 ) -> MeasuringContext:
     """Read the labels, and read or ask what the judges say of their rows.
 
-    The arguments are those of `run_benchmark`. Cuts are checked before anything is read, and the
-    options of `evaluate` before anything is asked.
+    The arguments are those of `run_benchmark`; labels may also be a run, or name one, whose
+    imported labels are meant. default_judge: of a file where none is named; that of a run is its
+    own. needs_equal: the command, where it cannot weight rows: unequal chances are then refused
+    with DataError E1202, before any judge is asked. Cuts are checked before anything is read, and
+    the options of `evaluate` before anything is asked.
     """
     from ragassay.trust.label_table import read_labels
     from ragassay.trust.measure.capped_runs import CappedRuns
 
     check_cuts(cut, judge_cut)
-    names = judges_of(judge)
+    of_run = labels_of_named_run(labels, metric, store)
+    population = None
+    if of_run is not None:
+        labels, metric, population = of_run.rows, of_run.metric, of_run.population
+        label, mapping, format = "label", None, None
+        # The run's own judge, where no other is named: its verdicts are there already.
+        judge = judge or f"{_RUN}{of_run.run}"
+    names = judges_of(judge or default_judge)
     if not isinstance(labels, str | os.PathLike) and isinstance(labels, Iterator):
         labels = list(labels)  # it is read more than once
     source = LabelSource(labels, mapping, format)
@@ -190,7 +203,12 @@ def measuring_context(
         mapping=mapping,
         format=format,
         scale=scale,
+        population=population,
     )
+    if of_run is not None:
+        table = replace(table, source=of_run.source, notes=(*of_run.notes, *table.notes))
+    if needs_equal:
+        _check_equal_chances(table, needs_equal)
     capped_runs = CappedRuns(options, store)
     # Nobody is asked for a metric by recorded judges: it may be left out, whatever the rows' task.
     if all(name.startswith(_RECORDED) for name in names):
@@ -203,6 +221,22 @@ def measuring_context(
     verdicts = tuple(reader.verdicts.values())
     return MeasuringContext(
         source, table, verdicts, metric_name, reader.judge_runs, cut, judge_cut, store
+    )
+
+
+def _check_equal_chances(table: LabelTable, command: str) -> None:
+    """Raise DataError E1202 for rows that stand for different numbers of rows."""
+    if table.weight is None:
+        return
+    raise DataError(
+        "E1202",
+        "The labelled rows were drawn with unequal chances.",
+        where=table.source,
+        why=f"{command} takes rows that all had one chance, and cannot weight others",
+        fix=(
+            "draw a sheet with one chance for all: ragassay label next; ragassay benchmark and"
+            " ragassay estimate weight these rows"
+        ),
     )
 
 
