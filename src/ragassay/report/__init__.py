@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from ragassay.report.comparison import (
         ChangedRow,
         Comparison,
+        CorrectedDifference,
         MetricComparison,
         compare,
         comparison_json,
+        corrected_differences,
     )
     from ragassay.report.end_of_run import EndOfRun, conclude
     from ragassay.report.final_steps import FinalSteps, ResumedSteps, resumed_steps
@@ -50,6 +52,7 @@ __all__ = [
     "FORMATS",
     "ChangedRow",
     "Comparison",
+    "CorrectedDifference",
     "Detail",
     "EndOfRun",
     "FinalSteps",
@@ -67,6 +70,7 @@ __all__ = [
     "check_output_file",
     "compare",
     "comparison_json",
+    "corrected_differences",
     "conclude",
     "export",
     "headline",
@@ -108,9 +112,11 @@ __getattr__ = lazy_names(
         "comparison": (
             "ChangedRow",
             "Comparison",
+            "CorrectedDifference",
             "MetricComparison",
             "compare",
             "comparison_json",
+            "corrected_differences",
         ),
         "records": ("FORMATS", "export", "scores_frame", "scores_table"),
         "end_of_run": ("EndOfRun", "conclude"),
