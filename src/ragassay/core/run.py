@@ -38,6 +38,8 @@ class JudgeInfo:
     behind servers. sent: host -> fields of the rows that the metrics may send it, {} where nothing
     leaves the machine or a run of a former version did not say. self_preference: one sentence where
     the judge and the model that wrote the responses are the same or of one family, else "".
+    identities: rubric id -> the fingerprint without the server's address, {} for a run of a former
+    version.
     """
 
     uri: str
@@ -48,6 +50,14 @@ class JudgeInfo:
     models: tuple[KnownModel, ...] = ()
     sent: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     self_preference: str = ""
+    identities: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def measured_as(self) -> Mapping[str, str]:
+        """Rubric id -> what certificates are bound to: the identity, of a run of a former version
+        the fingerprint.
+        """
+        return self.identities or self.fingerprints
 
     @property
     def sends_nothing(self) -> bool:

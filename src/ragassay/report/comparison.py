@@ -100,7 +100,7 @@ class Comparison(Displayed):
         if not self.same_answers:
             return False
         a, b = self.a.judge, self.b.judge
-        return a.uri != b.uri or dict(a.fingerprints) != dict(b.fingerprints)
+        return a.uri != b.uri or dict(a.measured_as) != dict(b.measured_as)
 
     @property
     def headline(self) -> str:
@@ -406,7 +406,7 @@ def _warnings(a: Manifest, b: Manifest, only_a: int, only_b: int) -> Iterator[st
     yield from _differ("rubric", a.judge.rubrics, b.judge.rubrics)
     # Another judge or another rubric always has another fingerprint, and is named already.
     if a.judge.uri == b.judge.uri and not list(_differ("", a.judge.rubrics, b.judge.rubrics)):
-        yield from _differ("judge fingerprint", a.judge.fingerprints, b.judge.fingerprints)
+        yield from _differ("judge fingerprint", a.judge.measured_as, b.judge.measured_as)
     for run, this, other in (("A", a, b), ("B", b, a)):
         alone = [metric for metric in this.metrics if metric not in other.metrics]
         if alone:

@@ -63,13 +63,18 @@ def known_certificates(store: Store | None = None) -> tuple[Certificate, ...]:
 
 
 def matching(
-    certificates: Iterable[Certificate], metric: str, fingerprints: Mapping[str, str]
+    certificates: Iterable[Certificate], metric: str, *fingerprints: Mapping[str, str]
 ) -> tuple[Certificate, ...]:
     """The certificates of this metric as judged by these fingerprints, in their order.
 
-    metric: its printed name. fingerprints: rubric id -> fingerprint of the judge.
+    metric: its printed name. fingerprints: rubric id -> identity of the judge, and -> its
+    fingerprint, to which certificates of before are bound.
     """
-    return tuple(c for c in certificates if c.metric == metric and _covers(c, fingerprints))
+    found = []
+    for certificate in certificates:
+        if certificate.metric == metric and any(_covers(certificate, by) for by in fingerprints):
+            found.append(certificate)
+    return tuple(found)
 
 
 def _covers(certificate: Certificate, fingerprints: Mapping[str, str]) -> bool:
@@ -96,10 +101,11 @@ def trust_of(
     """
     manifest = store.run(run_id).manifest
     fingerprints = manifest.judge.fingerprints
+    by_rubric = (manifest.judge.identities, fingerprints)
     if certificates is None:
         certificates = known_certificates(store)
     judged = [metric for metric in manifest.metrics if _is_judged(metric, fingerprints)]
-    fitting = {metric: matching(certificates, metric, fingerprints) for metric in judged}
+    fitting = {metric: matching(certificates, metric, *by_rubric) for metric in judged}
     certified_metrics = {certificate.metric for certificate in certificates}
     # The rows are read only where there is a certificate to compare them with.
     rows = _Rows(store, run_id, most) if any(fitting.values()) else None
