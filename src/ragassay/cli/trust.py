@@ -42,6 +42,7 @@ from ragassay.cli.parameters import (
     StoreOption,
     WhereOption,
     grouped,
+    judge_cut_options,
 )
 from ragassay.core.errors import SetupError
 
@@ -110,7 +111,7 @@ def benchmark(  # plain: a parameter is an option with its help
             metric=metric,
             label=label,
             cut=cut,
-            judge_cut=judge_cut,
+            **judge_cut_options(judge_cut),
             slice=slice_,
             cluster=cluster,
             where=where or [],

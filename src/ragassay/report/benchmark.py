@@ -31,6 +31,7 @@ DIFFERENCES = 12
 DISAGREEMENTS = 5
 WIDEST_MATRIX = 9
 _MANY = ("kappa", "balanced_accuracy")
+_MANY_ERRORS = ("precision", "recall", "f1")
 _MANY_GRADED = ("graded_kappa", "kappa")
 ORDERS: Mapping[str, str] = {
     "accuracy": "right winner, mean of both orders",
@@ -381,7 +382,12 @@ def _many(page: Page, b: JudgeBenchmark) -> None:
     names = [name for name in main if name in present]
     notes = Note({})
     page.title("Judges, pooled over all rows")
-    _judge_table(page, names, [(judge, by_name(judge.pooled)) for judge in b.judges], notes)
+    pooled = [(judge, by_name(judge.pooled)) for judge in b.judges]
+    _judge_table(page, names, pooled, notes)
+    errors = [name for name in _MANY_ERRORS if name in present]
+    if errors:
+        page.title("Precision, recall and F1, pooled over all rows")
+        _judge_table(page, errors, pooled, notes, ranked=names)
     if any(judge.macro for judge in b.judges):
         page.title("Judges, macro: mean over slices")
         _judge_table(page, names, [(judge, by_name(judge.macro)) for judge in b.judges], notes)
@@ -395,11 +401,13 @@ def _judge_table(
     names: list[str],
     judges: list[tuple[JudgeFigures, dict[str, Figure]]],
     notes: Note,
+    ranked: Sequence[str] = (),
 ) -> None:
+    """ranked: the figures by which judges are in order, where these are not `names`."""
     heads = [("judge", False), ("rows", True)]
     heads += [(f"{title(name)} [95 %]", False) for name in names]
     rows = []
-    for judge, figures in sorted(judges, key=lambda item: rank(item[1], names)):
+    for judge, figures in sorted(judges, key=lambda item: rank(item[1], ranked or names)):
         cells = [notes.cell(figures.get(name)) for name in names]
         rows.append([one_line(short(judge.judge), 60), f"{judge.n:,}", *cells])
     page.table(heads, rows)
@@ -515,6 +523,8 @@ def _differences(page: Page, b: JudgeBenchmark) -> None:
             ]
         )
     page.table(heads, rows)
+    if len(b.differences) > 1:
+        page.note("the intervals are of one difference each, and not corrected")
     more = len(b.differences) - DIFFERENCES
     if more > 0:
         page.note(f"and {more:,} more, by p: see --html FILE or --json")

@@ -447,7 +447,12 @@ def figures(
 
 
 def _points(names: Sequence[str], r: Ratings) -> list[float | None]:
-    return [point(name, r) for name in names]
+    # Where people are of one mind, kappa is 0 whatever the judge does: no figure of the judge.
+    one_class = bool(r.truth.all()) or not r.truth.any()
+    values = []
+    for name in names:
+        values.append(None if one_class and name == "kappa" else point(name, r))
+    return values
 
 
 @dataclass(frozen=True, slots=True)

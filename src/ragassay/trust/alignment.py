@@ -116,7 +116,7 @@ def align(table: LabelTable, judge: Verdicts, cut: float, judge_cut: float | Non
     # Labels of 1 and 2 name the better response of a pair; signed labels say by how much.
     if is_pair and set(table.scale) <= {1.0, 2.0}:
         return _align_both_orders(table, judge, cut)
-    own_cut = judge_cut if judge_cut is not None else judge.cut
+    own_cut = judge.cut if judge.cut is not None else judge_cut
     passes = judge.passes
     if is_pair:
         score = _advantage_of_the_second(table, judge)
@@ -128,7 +128,7 @@ def align(table: LabelTable, judge: Verdicts, cut: float, judge_cut: float | Non
         score = judge.ratings
     else:
         score = judge.score
-    if judge_cut is not None:
+    if own_cut is not None:
         passes = None  # a cut that was asked for overrules the verdicts of the judge itself
     usable = np.isfinite(score)
     if table.weight is not None:

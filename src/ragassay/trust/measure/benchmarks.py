@@ -63,6 +63,7 @@ def run_benchmark(
     *,
     cut: float | None = None,
     judge_cut: float | None = None,
+    judge_cuts: Mapping[str, float] | None = None,
     fp_cost: float = 1.0,
     fn_cost: float = 1.0,
     worst: int = 20,
@@ -97,7 +98,13 @@ def run_benchmark(
     check_cuts(cut, judge_cut)
     check_costs(fp_cost, fn_cost)
     context = measuring_context(
-        labels, judge, default_judge="offline", cut=cut, judge_cut=judge_cut, **options
+        labels,
+        judge,
+        default_judge="offline",
+        cut=cut,
+        judge_cut=judge_cut,
+        judge_cuts=judge_cuts,
+        **options,
     )
     figures = compare(
         context.table,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragassay.core import BadRow, DataError, Profile, Sample, SetupError
+from ragassay.core import BadRow, DataError, Profile, Sample, SetupError, nearest, shorten
 from ragassay.trust.measure.run_table import labels_of_named_run
 from ragassay.trust.option_checks import check_cuts
 
@@ -159,6 +159,7 @@ def measuring_context(
     needs_equal: str = "",
     cut: float | None = None,
     judge_cut: float | None = None,
+    judge_cuts: Mapping[str, float] | None = None,
     metric: str | None = None,
     label: str = "label",
     scale: Sequence[float] = (),
@@ -218,10 +219,34 @@ def measuring_context(
     reader = _VerdictReader(source, table, metric_name, capped_runs, store)
     for name in names:
         reader.read(name)
-    verdicts = tuple(reader.verdicts.values())
+    verdicts = _with_cuts(reader.verdicts, judge_cuts or {})
     return MeasuringContext(
         source, table, verdicts, metric_name, reader.judge_runs, cut, judge_cut, store
     )
+
+
+def _with_cuts(by_judge: Mapping[str, Verdicts], cuts: Mapping[str, float]) -> tuple[Verdicts, ...]:
+    """The verdicts, with a cut of its own for each judge that has one.
+
+    Raises SetupError E0205 for a cut of a judge that is not there, E0101 for one that is not
+    finite.
+    """
+    for name, cut in cuts.items():
+        check_cuts(None, cut)
+        if name not in by_judge:
+            raise SetupError(
+                "E0205",
+                f"No judge is called {shorten(name, 60)!r}.{nearest(name, by_judge)}",
+                where="--judge-cut",
+                fix=f"name one of {', '.join(by_judge)}",
+            )
+    verdicts = []
+    for name, of_judge in by_judge.items():
+        # Its own verdict gives way to the cut.
+        verdicts.append(
+            replace(of_judge, cut=cuts[name], passes=None) if name in cuts else of_judge
+        )
+    return tuple(verdicts)
 
 
 def _check_equal_chances(table: LabelTable, command: str) -> None:

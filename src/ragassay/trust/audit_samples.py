@@ -1,0 +1,68 @@
+"""Rows of a published table beside each other, and beside the counts that they print.
+
+Rows of one sample share the rows that are positive: one share of positives has to fit all of them.
+Two rows whose figures leave no common share were not measured on the same rows, or one of them is
+wrong; that precision and recall both rise while kappa falls is a case of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ragassay.core import shorten
+from ragassay.trust.confusion_regions import PrintedFigure, Span
+
+_MOST = 12  # pairs grow as the square of the rows
+
+
+@dataclass(frozen=True, slots=True)
+class SampledRow:
+    """A row of a table. sample: the rows it was measured on, "" where it does not say. prevalence:
+    the lowest and highest share of positives that its figures leave possible, None where they say
+    nothing of it.
+    """
+
+    name: str
+    sample: str
+    printed: Mapping[str, PrintedFigure]
+    prevalence: Span | None
+
+
+def contradictions(rows: Sequence[SampledRow]) -> tuple[str, ...]:
+    """What rows of one sample contradict in each other, in words."""
+    by_sample: dict[str, list[SampledRow]] = {}
+    for row in rows:
+        by_sample.setdefault(row.sample, []).append(row)
+    lines: list[str] = []
+    for sample, members in by_sample.items():
+        where = f"sample {shorten(sample, 40)}: " if sample else ""
+        for first, second in itertools.combinations(members, 2):
+            lines += [f"{where}{line}" for line in _against_each_other(first, second)]
+    return tuple(lines[:_MOST])
+
+
+def _against_each_other(a: SampledRow, b: SampledRow) -> Iterator[str]:
+    if a.prevalence is None or b.prevalence is None:
+        return
+    if a.prevalence[1] >= b.prevalence[0] and b.prevalence[1] >= a.prevalence[0]:
+        return
+    shares = [
+        f"{shorten(row.name, 40)} {span[0]:.3f} to {span[1]:.3f}"
+        for row, span in ((a, a.prevalence), (b, b.prevalence))
+    ]
+    yield f"{' and '.join(shares)}: no share of positives fits both, so not one set of rows"
+    for lower, upper in ((a, b), (b, a)):
+        if _falls_as_both_rise(lower, upper):
+            names = f"from {shorten(lower.name, 40)} to {shorten(upper.name, 40)}"
+            yield f"{names} precision and recall both rise, and kappa falls"
+
+
+def _falls_as_both_rise(a: SampledRow, b: SampledRow) -> bool:
+    """Whether precision and recall rise from a to b, beyond rounding, while kappa falls."""
+    names = ("precision", "recall", "kappa")
+    if any(name not in row.printed for row in (a, b) for name in names):
+        return False
+    rise = all(b.printed[name].low > a.printed[name].high for name in names[:2])
+    return rise and b.printed["kappa"].high < a.printed["kappa"].low
