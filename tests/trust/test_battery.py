@@ -311,6 +311,6 @@ def test_the_sentence_names_what_fails_what_is_doubtful_and_what_was_lost() -> N
     _, (fine,) = figures([*good, ("r1", "lost", "pass")])
     assert (
         sentence("x", [fine, bad])
-        == "x fails format (100% wrong); holds in 1 of 2 families; 1 of 61 pairs have a verdict"
-        " missing."
+        == "x fails format (100% wrong); is not shown to hold in 1, for too few rows; holds in 0 of"
+        " 2 families; 1 of 61 pairs have a verdict missing."
     )

@@ -20,7 +20,7 @@ import numpy as np
 from ragassay.core import DataError, shorten
 from ragassay.datasets import open_records
 from ragassay.scoring import coefficients
-from ragassay.trust.audit_samples import SampledRow, contradictions
+from ragassay.trust.audit_samples import SampledRow, contradictions, prevalence_of
 from ragassay.trust.confusion_regions import (
     SIGNED,
     FloatArray,
@@ -232,11 +232,7 @@ def _prevalence(claim: _Claim, counts: tuple[int, ...] | None) -> Span | None:
     if "prevalence" in claim.fixed:
         fixed = claim.fixed["prevalence"]
         return fixed.low, fixed.high
-    # Two figures leave almost any share of positives possible.
-    if len(claim.fixed) < 3 or claim.f1_side:
-        return None
-    boxes = region(claim.fixed)
-    return None if boxes is None else hull("prevalence", boxes)
+    return None if claim.f1_side else prevalence_of(claim.printed)
 
 
 @dataclass(frozen=True, slots=True)

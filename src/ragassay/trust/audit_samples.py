@@ -11,9 +11,15 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragassay.core import shorten
-from ragassay.trust.confusion_regions import PrintedFigure, Span
+import numpy as np
 
+from ragassay.core import shorten
+from ragassay.scoring import coefficients
+from ragassay.trust.confusion_regions import FloatArray, PrintedFigure, Span
+
+_STEPS = 2000
+_TELLING = ("kappa", "mcc", "accuracy", "balanced_accuracy", "specificity", "false_positive_rate")
+"""The figures that depend on the share of positives once precision and recall are known."""
 _MOST = 12  # pairs grow as the square of the rows
 
 
@@ -28,6 +34,42 @@ class SampledRow:
     sample: str
     printed: Mapping[str, PrintedFigure]
     prevalence: Span | None
+
+
+def prevalence_of(printed: Mapping[str, PrintedFigure]) -> Span | None:
+    """The lowest and highest share of positives at which precision and recall give the other
+    figures of a row, to the printed places; None without these two, another figure, or any such
+    share.
+    """
+    p, r = printed.get("precision"), printed.get("recall")
+    others = [name for name in printed if name in _TELLING]
+    if p is None or r is None or not others or p.low <= 0:
+        return None
+    share = np.arange(1, _STEPS) / _STEPS
+    possible = np.ones(len(share), dtype=bool)
+    # The figures move one way with precision and with recall over half a printed step, so that
+    # their ends lie at the corners.
+    corners = [
+        _table(share, *corner) for corner in itertools.product((p.low, p.high), (r.low, r.high))
+    ]
+    # No table has fewer than no true negatives.
+    possible &= np.any([table[:, 3] >= 0 for table in corners], axis=0)
+    for name in others:
+        values = np.stack([coefficients.binary(name, table) for table in corners])
+        low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+        possible &= (low <= printed[name].high) & (high >= printed[name].low)
+    if not possible.any():
+        return None
+    at = share[possible]
+    # Between two steps there is no saying.
+    return max(0.0, float(at.min()) - 1 / _STEPS), min(1.0, float(at.max()) + 1 / _STEPS)
+
+
+def _table(share: FloatArray, precision: float, recall: float) -> FloatArray:
+    """(shares, 4) the confusion matrix at each share of positives."""
+    tp = share * recall
+    fp = tp * (1 - precision) / precision
+    return np.stack([tp, fp, share - tp, 1 - share - fp], axis=1)
 
 
 def contradictions(rows: Sequence[SampledRow]) -> tuple[str, ...]:

@@ -155,7 +155,7 @@ def sentence(judge: str, families: Sequence[FamilyFigures]) -> str:
             clauses.append(f"{words} {', '.join(names)}")
     unshown = sum(family.verdict == "not shown" for family in measured)
     if unshown:
-        clauses.append(f"is not shown to hold in {unshown}, for too few pairs")
+        clauses.append(f"is not shown to hold in {unshown}, for too few rows")
     holding = sum(family.verdict == "holds" for family in measured)
     clauses.append(f"holds in {holding} of {len(measured)} families")
     lost = sum(family.lost for family in families)
