@@ -139,7 +139,7 @@ def _corrected(page: Page, differences: Sequence[CorrectedDifference]) -> None:
     if not differences:
         return
     page.title("Differences, B - A, corrected by labels")
-    rows = []
+    rows: list[list[str | tuple[str, str]]] = []
     for each in differences:
         interval = each.interval
         shown = "no interval"

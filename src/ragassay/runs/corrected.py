@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ragassay.core import (
     CorrectedFigure,
@@ -66,7 +66,7 @@ def figure_of(correction: Correction, metric: str, kind: str) -> CorrectedFigure
     )
 
 
-def usual_kind(rows: Iterable[RowResult], metric: str) -> str:
+def usual_kind(rows: Iterable[RowResult], metric: str) -> Literal["pass", "mean"]:
     """ "pass" where rows of the run passed or failed by the metric, else "mean"."""
     for row in rows:
         score = row.score(metric)

@@ -950,7 +950,7 @@ def _bin_interval(
     """The interval of the share of a bin's rows that people pass."""
     within = numbered(cluster)
     if r.weight is not None:
-        sizes = np.bincount(within, weights=r.row_weights[rows])
+        sizes = np.bincount(within, weights=r.row_weights[rows]).astype(np.float64)
         return wilson(observed, bootstrap.effective(sizes), 0.95, "weighted Wilson")
     passed = np.bincount(within, weights=r.truth[rows]).astype(int).tolist()
     return clustered_rate_interval(zip(passed, np.bincount(within).tolist(), strict=True))

@@ -106,7 +106,8 @@ class Ratings:
         """(n,) the weights with mean 1, so that counts of weighted rows still sum to n."""
         if self.weight is None or not len(self):
             return np.ones(len(self))
-        return self.weight * (len(self) / self.weight.sum())
+        weights: FloatArray = self.weight * (len(self) / self.weight.sum())
+        return weights
 
     @property
     def worth(self) -> float:

@@ -173,7 +173,7 @@ def audit_row(name: str, row: Mapping[str, object], *, balanced: bool = False) -
     return _impossible(name, claim, any_matrix=boxes is not None)
 
 
-def _counts(row: Mapping[str, object]) -> tuple[int, ...] | None:
+def _counts(row: Mapping[str, object]) -> list[int] | None:
     """tp, fp, fn, tn of a row that prints all four; None for any other."""
     cells = {_column(key): value for key, value in row.items()}
     counts = []
@@ -184,10 +184,10 @@ def _counts(row: Mapping[str, object]) -> tuple[int, ...] | None:
         if count is None:
             return None
         counts.append(count)
-    return tuple(counts)
+    return counts
 
 
-def _counted(name: str, claim: _Claim, counts: tuple[int, ...]) -> RowAudit:
+def _counted(name: str, claim: _Claim, counts: Sequence[int]) -> RowAudit:
     """A row that prints its confusion matrix: each figure is held against it."""
     table = np.array(counts, dtype=np.float64)
     words = ", ".join(f"{cell} {n}" for cell, n in zip(_CELLS, counts, strict=True))
@@ -225,7 +225,7 @@ def _sampled(audit: RowAudit, row: Mapping[str, object], balanced: bool) -> Samp
     return SampledRow(audit.name, sample, printed, prevalence)
 
 
-def _prevalence(claim: _Claim, counts: tuple[int, ...] | None) -> Span | None:
+def _prevalence(claim: _Claim, counts: Sequence[int] | None) -> Span | None:
     if counts is not None and sum(counts):
         share = (counts[0] + counts[2]) / sum(counts)
         return share, share

@@ -21,8 +21,8 @@ from ragassay.trust.measure.run_labels import labelled_metric, labels_of_run
 
 if TYPE_CHECKING:
     from ragassay.api import Run
+    from ragassay.scoring.arrays import BoolArray
     from ragassay.trust.alignment import Aligned
-    from ragassay.trust.label_table import BoolArray
 
 Path = str | os.PathLike[str]
 
