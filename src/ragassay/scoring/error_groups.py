@@ -1,4 +1,4 @@
-"""The errors of a judge by group of rows: does it err otherwise where answers are long?
+"""The errors of a judge by group of rows, such as those with long answers.
 
 A judge that passes too much on the whole is set right by one number. One whose errors depend on the
 rows is not: a change of the rows then changes its bias. So the mean error of the rows of a group is

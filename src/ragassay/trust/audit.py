@@ -194,8 +194,9 @@ def _counted(name: str, claim: _Claim, counts: Sequence[int]) -> RowAudit:
     lines = [f"counts {words}"]
     culprits = []
     implied: dict[str, Span] = {}
-    if claim.n is not None and claim.n != sum(counts):
-        lines.append(f"the counts are of {sum(counts)} rows, printed is n {claim.n}")
+    total = int(table.sum())
+    if claim.n is not None and claim.n != total:
+        lines.append(f"the counts are of {total} rows, printed is n {claim.n}")
         culprits.append("n")
     for figure, shown in claim.printed.items():
         value = float(coefficients.binary(figure, table))
@@ -226,8 +227,9 @@ def _sampled(audit: RowAudit, row: Mapping[str, object], balanced: bool) -> Samp
 
 
 def _prevalence(claim: _Claim, counts: Sequence[int] | None) -> Span | None:
-    if counts is not None and sum(counts):
-        share = (counts[0] + counts[2]) / sum(counts)
+    if counts is not None and any(counts):
+        tp, fp, fn, tn = counts
+        share = (tp + fn) / (tp + fp + fn + tn)
         return share, share
     if "prevalence" in claim.fixed:
         fixed = claim.fixed["prevalence"]

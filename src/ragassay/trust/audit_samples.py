@@ -104,7 +104,7 @@ def _against_each_other(a: SampledRow, b: SampledRow) -> Iterator[str]:
 def _falls_as_both_rise(a: SampledRow, b: SampledRow) -> bool:
     """Whether precision and recall rise from a to b, beyond rounding, while kappa falls."""
     names = ("precision", "recall", "kappa")
-    if any(name not in row.printed for row in (a, b) for name in names):
+    if any(name not in a.printed or name not in b.printed for name in names):
         return False
     rise = all(b.printed[name].low > a.printed[name].high for name in names[:2])
     return rise and b.printed["kappa"].high < a.printed["kappa"].low

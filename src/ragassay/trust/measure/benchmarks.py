@@ -97,15 +97,8 @@ def run_benchmark(
     check_draws(draws, seed)
     check_cuts(cut, judge_cut)
     check_costs(fp_cost, fn_cost)
-    context = measuring_context(
-        labels,
-        judge,
-        default_judge="offline",
-        cut=cut,
-        judge_cut=judge_cut,
-        judge_cuts=judge_cuts,
-        **options,
-    )
+    options |= {"cut": cut, "judge_cut": judge_cut, "judge_cuts": judge_cuts}
+    context = measuring_context(labels, judge, default_judge="offline", **options)
     figures = compare(
         context.table,
         context.verdicts,

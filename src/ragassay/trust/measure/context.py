@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.core import BadRow, DataError, Profile, Sample, SetupError, nearest, shorten
-from ragassay.trust.measure.run_table import labels_of_named_run
+from ragassay.trust.measure.run_table import RunLabels, labels_of_named_run
 from ragassay.trust.option_checks import check_cuts
 
 if TYPE_CHECKING:
@@ -179,23 +179,22 @@ def measuring_context(
     with DataError E1202, before any judge is asked. Cuts are checked before anything is read, and
     the options of `evaluate` before anything is asked.
     """
-    from ragassay.trust.label_table import read_labels
     from ragassay.trust.measure.capped_runs import CappedRuns
 
     check_cuts(cut, judge_cut)
     of_run = labels_of_named_run(labels, metric, store)
-    population = None
     if of_run is not None:
-        labels, metric, population = of_run.rows, of_run.metric, of_run.population
+        labels, metric = of_run.rows, of_run.metric
         label, mapping, format = "label", None, None
         # The run's own judge, where no other is named: its verdicts are there already.
-        judge = judge or f"{_RUN}{of_run.run}"
+        default_judge = f"{_RUN}{of_run.run}"
     names = judges_of(judge or default_judge)
     if not isinstance(labels, str | os.PathLike) and isinstance(labels, Iterator):
         labels = list(labels)  # it is read more than once
     source = LabelSource(labels, mapping, format)
-    table = read_labels(
+    table = _read_table(
         labels,
+        of_run,
         label=label,
         judges=_recorded_in_rows(names),
         slice=slice,
@@ -204,25 +203,33 @@ def measuring_context(
         mapping=mapping,
         format=format,
         scale=scale,
-        population=population,
     )
-    if of_run is not None:
-        table = replace(table, source=of_run.source, notes=(*of_run.notes, *table.notes))
-    if needs_equal:
-        _check_equal_chances(table, needs_equal)
-    capped_runs = CappedRuns(options, store)
-    # Nobody is asked for a metric by recorded judges: it may be left out, whatever the rows' task.
-    if all(name.startswith(_RECORDED) for name in names):
-        metric_name = metric or ""
-    else:
-        metric_name = _metric_to_ask(metric, table)
-    reader = _VerdictReader(source, table, metric_name, capped_runs, store)
+    _check_equal_chances(table, needs_equal)
+    metric_name = _metric_of(names, metric, table)
+    reader = _VerdictReader(source, table, metric_name, CappedRuns(options, store), store)
     for name in names:
         reader.read(name)
     verdicts = _with_cuts(reader.verdicts, judge_cuts or {})
     return MeasuringContext(
         source, table, verdicts, metric_name, reader.judge_runs, cut, judge_cut, store
     )
+
+
+def _read_table(labels: object, of_run: RunLabels | None, **reading: Any) -> LabelTable:
+    """The table of the labels. of_run: the run that they were imported for, None for a file."""
+    from ragassay.trust.label_table import read_labels
+
+    if of_run is None:
+        return read_labels(labels, **reading)
+    table = read_labels(labels, population=of_run.population, **reading)
+    return replace(table, source=of_run.source, notes=(*of_run.notes, *table.notes))
+
+
+def _metric_of(names: Sequence[str], metric: str | None, table: LabelTable) -> str:
+    # Nobody is asked for a metric by recorded judges: it may be left out, whatever the rows' task.
+    if all(name.startswith(_RECORDED) for name in names):
+        return metric or ""
+    return _metric_to_ask(metric, table)
 
 
 def _with_cuts(by_judge: Mapping[str, Verdicts], cuts: Mapping[str, float]) -> tuple[Verdicts, ...]:
@@ -251,7 +258,7 @@ def _with_cuts(by_judge: Mapping[str, Verdicts], cuts: Mapping[str, float]) -> t
 
 def _check_equal_chances(table: LabelTable, command: str) -> None:
     """Raise DataError E1202 for rows that stand for different numbers of rows."""
-    if table.weight is None:
+    if not command or table.weight is None:
         return
     raise DataError(
         "E1202",

@@ -88,9 +88,8 @@ def estimate(
         if labels is None:
             human_labels = imported_labels(opened, name)
         else:
-            human_labels = _labels_of_file(labels, name, label, scale, of)
-            if missing_rounds(human_labels):
-                human_labels = _with_earlier_rounds(opened, name, human_labels)
+            of_file = _labels_of_file(labels, name, label, scale, of)
+            human_labels = _with_earlier_rounds(opened, name, of_file)
         kind = of or usual_kind(opened, name)
         where = "the labels in the store" if labels is None else str(labels)
         points = scale_of_labels(human_labels, scale, where, kind)
@@ -101,9 +100,7 @@ def estimate(
             judged = _judged_calibration_set(labels, opened, name, kind, store, tell)
             calibration_rows = _with_label(judged, human_labels)
         if beside is not None:
-            if calibration_rows:
-                raise _no_second_scores()
-            rows = _with_second_scores(rows, beside, name, store)
+            rows = _with_second_scores(rows, beside, name, store, foreign=bool(calibration_rows))
         unit_labels = as_unit_labels(human_labels, kind, points, cut)
         drawn = drawn_rows([] if calibration_rows else unit_labels, len(rows))
         return corrected_metric(
@@ -128,6 +125,8 @@ def _with_earlier_rounds(run: Run, metric: str, labels: Sequence[HumanLabel]) ->
 
     A later round was drawn from the rows that earlier ones left, and says nothing without them.
     """
+    if not missing_rounds(labels):
+        return list(labels)
     given = {label.row_id for label in labels}
     earlier = [label for label in labels_of_run(run, metric) if label.row_id not in given]
     return [*earlier, *labels]
@@ -155,9 +154,18 @@ def _no_second_scores() -> SetupError:
 
 
 def _with_second_scores(
-    rows: Sequence[RunRow], beside: str | Run, metric: str, store: Path | None
+    rows: Sequence[RunRow],
+    beside: str | Run,
+    metric: str,
+    store: Path | None,
+    *,
+    foreign: bool,
 ) -> list[RunRow]:
-    """The rows with the scores that another run's judge gave them."""
+    """The rows with the scores that another run's judge gave them. foreign: the labels are of other
+    rows, which that run does not hold.
+    """
+    if foreign:
+        raise _no_second_scores()
     with open_run(beside, store=store) as other:
         other_rows = run_rows(other, labelled_metric(other, metric), "mean")
         scores = {row.id: row.value for row in other_rows}
