@@ -186,11 +186,9 @@ def measuring_context(
     if of_run is not None:
         labels, metric = of_run.rows, of_run.metric
         label, mapping, format = "label", None, None
-        # The run's own judge, where no other is named: its verdicts are there already.
-        default_judge = f"{_RUN}{of_run.run}"
+        default_judge = f"{_RUN}{of_run.run}"  # its verdicts are there already
     names = judges_of(judge or default_judge)
-    if not isinstance(labels, str | os.PathLike) and isinstance(labels, Iterator):
-        labels = list(labels)  # it is read more than once
+    labels = list(labels) if isinstance(labels, Iterator) else labels  # it is read more than once
     source = LabelSource(labels, mapping, format)
     table = _read_table(
         labels,
