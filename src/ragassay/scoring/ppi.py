@@ -13,8 +13,8 @@ with all its labelled and unlabelled rows is one unit, a row without a cluster a
 rows drawn with known unequal probabilities are weighted by their inverse (Hajek), strata are
 centred apart. Student's t on Kish's effective number of labelled units, less one a stratum and one
 for the weight. Two things keep rare disagreements honest: Johnson's (1978) shift for skewness, and
-unseen rows, one for each sign, on which label and judge might yet have differed; they fade as
-disagreements of that sign are seen.
+two unseen rows, one for each sign, on which label and judge might yet have differed (they add
+nothing where the judge does not count).
 
 The interval is used where it is no more than 1 % wider than that of the labels alone; else the
 labels stand alone. A second judge's scores may stand beside the first one's: each has a weight of
@@ -51,9 +51,9 @@ LEAST_UNITS = 10
 WIDER = 1.01
 """The corrected interval may be so many times as wide as that of the labels alone."""
 FOLDS = 10
-SEEN_ENOUGH = 6
-"""Disagreements of a sign from which on the variance shows what they do. For fewer there is an
-allowance: of one unseen row where none was seen, less and less with each that was.
+UNSEEN = 2.0
+"""Rows that might have disagreed with the judge by the whole range: the variance's allowance for
+none or few seen.
 """
 
 
@@ -455,21 +455,11 @@ def _fit(data: _Data, level: float, seed: int) -> _Fitted | str:
     # Johnson 1978: t of a skewed mean is off by skew (1 + 2 t^2) / 6.
     skew = float((influence**3).sum()) / squared if squared > 0 else 0.0
     shift = skew * (1 + 2 * t * t) / 6
-    allowance = _unseen(data) * ((data.high - data.low) / data.kish) ** 2
+    allowance = UNSEEN * ((data.high - data.low) / data.kish) ** 2
     reach = t * math.sqrt(squared + allowance)
     low = max(data.low, value + shift - reach)
     high = min(data.high, value + shift + reach)
     return _Fitted(value, Interval(low, high, level, _method(data)), weights)
-
-
-def _unseen(data: _Data) -> float:
-    """How many rows, for both signs together, might yet disagree with the judge by the range.
-
-    A disagreement is a label and a score more than half of the range apart.
-    """
-    gap = (data.label - data.score) / (data.high - data.low)
-    seen = (int((gap > 0.5).sum()), int((gap < -0.5).sum()))
-    return sum(max(0.0, 1 - count / SEEN_ENOUGH) for count in seen)
 
 
 def _cross_fitted_weights(
