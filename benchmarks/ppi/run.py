@@ -37,7 +37,7 @@ RESULTS = ROOT / "benchmarks/results"
 from benchmarks.ppi import pairs
 
 from ragassay.scoring import ppi, shift
-from ragassay.trust.correction import LEAST_CLUSTERS
+from ragassay.scoring.correction import LEAST_CLUSTERS
 
 SEED = 20261121
 Floats = NDArray[np.float64]

@@ -202,3 +202,28 @@ def test_both_files_of_the_published_figures_hold_the_same_ones() -> None:
         for judge in one["judges"]:
             tabled.append([judge.get(name, 0.0) for name in ("precision", "recall", "f1", "kappa")])
     assert printed == tabled
+
+
+def test_rows_of_one_sample_that_imply_different_shares_of_positives_are_named() -> None:
+    # With P .80 and R .60 a kappa of .55 needs 35.5 to 37 % of positives; with .85 and .70, a kappa
+    # of .40 needs about 69 %. Precision and recall both rise, and kappa falls.
+    rows = [
+        {"name": "A", "dataset": "s", "precision": ".800", "recall": ".600", "kappa": ".550"},
+        {"name": "B", "dataset": "s", "precision": ".850", "recall": ".700", "kappa": ".400"},
+        {"name": "C", "dataset": "t", "precision": ".850", "recall": ".700", "kappa": ".400"},
+    ]
+    first, second = audit_table(rows).together
+    assert first.startswith("sample s: A 0.3")
+    assert "and B 0.6" in first
+    assert second == ("sample s: from A to B precision and recall both rise, and kappa falls")
+
+
+def test_printed_figures_are_held_against_printed_counts() -> None:
+    # Recall is 40 / 60, precision 40 / 50, kappa 2 (40 * 30 - 10 * 20) / (50 * 40 + 60 * 50) = .4.
+    counts = {"tp": 40, "fp": 10, "fn": 20, "tn": 30}
+    right = audit_row("D", {"precision": ".8", "recall": ".667", "kappa": ".40", **counts})
+    assert right.nature == "pooled"
+    wrong = audit_row("C", {"precision": ".8", "recall": ".60", "n": 120, **counts})
+    assert wrong.nature == "inconsistent"
+    assert wrong.culprits == ("n", "recall")
+    assert "  the counts give recall 0.6667, printed is .60" in [f"  {x}" for x in wrong.lines]

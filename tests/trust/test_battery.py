@@ -276,7 +276,13 @@ def test_a_row_that_must_fail_is_wrong_when_it_passes_and_silent_where_its_base_
 
 @pytest.mark.parametrize(
     ("wrong", "n", "verdict"),
-    [(0, 40, "holds"), (2, 40, "holds"), (4, 40, "doubtful"), (20, 40, "fails")],
+    [
+        (0, 100, "holds"),
+        (0, 40, "not shown"),
+        (2, 40, "not shown"),
+        (4, 40, "doubtful"),
+        (20, 40, "fails"),
+    ],
 )
 def test_a_family_holds_up_to_the_mark_and_fails_only_beyond_doubt(
     wrong: int, n: int, verdict: str
@@ -305,6 +311,6 @@ def test_the_sentence_names_what_fails_what_is_doubtful_and_what_was_lost() -> N
     _, (fine,) = figures([*good, ("r1", "lost", "pass")])
     assert (
         sentence("x", [fine, bad])
-        == "x fails format (100% wrong); holds in 1 of 2 families; 1 of 61 pairs have a verdict"
-        " missing."
+        == "x fails format (100% wrong); is not shown to hold in 1, for too few rows; holds in 0 of"
+        " 2 families; 1 of 61 pairs have a verdict missing."
     )

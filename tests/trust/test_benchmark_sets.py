@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragassay.core import SetupError
 from ragassay.metrics import catalogue
-from ragassay.trust.alignment import default_cut
+from ragassay.runs.label_scales import default_cut
 from ragassay.trust.benchmark_sets import (
     BENCHMARK_SETS,
     NEGATIVES,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragassay.core import DataError, JudgeBenchmark, JudgeFigures, SetupError
-from ragassay.trust.alignment import default_cut
+from ragassay.runs.label_scales import default_cut
 from ragassay.trust.measure.benchmarks import benchmark
 from ragassay.trust.measure.context import judges_of
 from support.examples import examples

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragassay.core import RowResult, Sample, Score, SetupError, Status
-from ragassay.trust.sampling import METHODS, Candidate, Choice, candidates, choose, combined
+from ragassay.scoring.label_rounds import combined
+from ragassay.trust.sampling import METHODS, Candidate, Choice, candidates, choose
 from support.examples import examples
 
 # Twelve rows of two slices; the judge is sure of some, lost on one.

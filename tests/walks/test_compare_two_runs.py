@@ -47,3 +47,16 @@ def test_a_comparison_names_the_rows_fixed_and_claims_no_more_than_three_rows_sh
     same = shell("ragassay compare before before")
     assert "0 rows fixed, 0 broken of 3 compared" in same.lines[0]
     assert same.block("Differences")[2].split()[3] == "+0.000"
+
+
+def test_two_judges_of_the_same_answers_are_compared_as_judges(shell: Shell) -> None:
+    shell.write("before.jsonl", BEFORE)
+    with LLMServer() as server:
+        evaluate = "ragassay evaluate before.jsonl --metrics groundedness --judge openai:"
+        shell(f"{evaluate}first --base-url {server.url} --name first")
+        shell(f"{evaluate}second --base-url {server.url} --name second")
+    done = shell("ragassay compare first second")
+    assert done.lines[0].startswith(
+        "Two judges of the same answers, openai:first and openai:second, show no difference beyond"
+    )
+    assert "0 of 3 rows change sides" in " ".join(done.lines[:2])

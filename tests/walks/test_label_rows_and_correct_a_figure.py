@@ -44,7 +44,7 @@ def test_rows_are_drawn_labelled_taken_in_and_correct_the_pass_rate(shell: Shell
 
     drawn = shell("ragassay label next last --count 50 --output sheet.csv")
     told = " ".join((drawn.out + drawn.err).split())
-    assert "wrote sheet.csv: 50 of 80 rows, 10 of them drawn with one chance for all." in told
+    assert "wrote sheet.csv: 50 of 80 rows, drawn with one chance for all." in told
     assert "Fill in the column label (0,1), then: ragassay label import " in told
     header = shell.read("sheet.csv").splitlines()[0]
     assert header.startswith('"id","question","contexts","response","reference","label"')
@@ -53,11 +53,11 @@ def test_rows_are_drawn_labelled_taken_in_and_correct_the_pass_rate(shell: Shell
     taken = shell("ragassay label import last sheet.csv")
     assert taken.lines == [
         "50 labels of groundedness: 50 new or changed, 0 rows not labelled yet",
-        "next: ragassay estimate RUN --metric 'groundedness'",
+        "next: ragassay trust RUN --metric 'groundedness'",
     ]
 
     estimate = shell("ragassay estimate last")
-    assert estimate.lines[0].startswith("groundedness (pass rate): 0.500 [")
+    assert estimate.lines[0].startswith("groundedness (pass rate): 0.499 [")
     assert " by PPI++, " in estimate.lines[0]
     assert estimate.lines[1].startswith("  the judge says      0.500 over 80 rows")
     assert estimate.lines[2].startswith("  the labels alone    ")

@@ -38,6 +38,7 @@ _GROUPS = {
         ),
     ),
     "E07": ("Optimising a judge", "Exit code 2, before anything is asked (E0704: before the end)."),
+    "E12": ("Labels of people", "Exit code 2, before anything is asked."),
 }
 
 

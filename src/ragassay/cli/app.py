@@ -395,6 +395,7 @@ def check_rubric(file: Annotated[Path, typer.Argument(help="A rubric file.")]) -
 # The order in which `ragassay --help` lists them: the main job, trust in judges, other tools.
 # Short, so that none is cut off.
 _COMMANDS = (
+    (trust.judge_trust, "trust", "Say how far a run's judge can be trusted."),
     (trust.benchmark, "benchmark", "Set judges beside human labels."),
     (judging.certificates, "certificates", "List what was measured of judges."),
     (trust.probe, "probe", "Try to lead a judge astray."),

@@ -35,6 +35,17 @@ OneJudgeOption = Annotated[
 ]
 
 
+RunsOwnJudgeOption = Annotated[
+    str | None,
+    typer.Option(
+        help=(
+            "'offline', 'openai:MODEL', 'recorded:NAME', 'run:ID', or a panel or cascade [default:"
+            " of a run its own, else offline]."
+        )
+    ),
+]
+
+
 class Kind(StrEnum):
     """How scores are mapped to probabilities."""
 
@@ -47,7 +58,7 @@ class Kind(StrEnum):
 def calibrate(
     labels: LabelsArgument,
     *,
-    judge: OneJudgeOption = "offline",
+    judge: RunsOwnJudgeOption = None,
     metric: MetricOption = None,
     label: LabelOption = "label",
     kind: Annotated[
@@ -240,6 +251,7 @@ def certificates(
     those of your benchmarks.
     """
     from ragassay.report import certificates_json, render_certificate, render_certificates
+    from ragassay.runs.trust import caveat
     from ragassay.trust.measure import certificates as run
 
     result: tuple[Any, ...] = run(
@@ -252,6 +264,7 @@ def certificates(
     if json_:
         print_json(certificates_json(result))
     elif which is not None:
-        render_certificate(result[0], console())
+        render_certificate(result[0], console(), caveat(result[0]))
     else:
-        render_certificates(result, console())
+        caveats = {each.id: caveat(each) for each in result if caveat(each)}
+        render_certificates(result, console(), caveats)

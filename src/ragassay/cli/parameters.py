@@ -48,7 +48,13 @@ ConfigOption = Annotated[
 ]
 RunArgument = Annotated[str, typer.Argument(help="Run id, its start, its name, or 'last'.")]
 LabelsArgument = Annotated[
-    str, typer.Argument(help="File of rows with a human label each, in any format of rows.")
+    str,
+    typer.Argument(
+        help=(
+            "File of rows with a human label each, in any format of rows; or a run whose labels"
+            " were imported ('last')."
+        )
+    ),
 ]
 LabelOption = Annotated[
     str, typer.Option(help="Field with the human label; labels/NAME for one of several.")
@@ -59,7 +65,13 @@ CutOption = Annotated[
     typer.Option(help="A label of at least this passes [default: 1 of 0/1, 2 of 0-3]."),
 ]
 JudgeCutOption = Annotated[
-    float | None, typer.Option(help="A score of at least this passes [default: the judge's own].")
+    list[str] | None,
+    typer.Option(
+        help=(
+            "A score of at least this passes [default: the judge's own]; JUDGE=CUT for one of"
+            " several. Repeatable."
+        )
+    ),
 ]
 ClusterOption = Annotated[
     str | None, typer.Option(help="Field of the query or document that rows share.")
@@ -237,10 +249,37 @@ class LabelledRows:
         """Named as `benchmark` takes them."""
         return {
             "cut": self.cut,
-            "judge_cut": self.judge_cut,
+            **judge_cut_options(self.judge_cut),
             "cluster": self.cluster,
             "where": self.where or [],
         }
+
+
+def judge_cut_options(values: list[str] | None) -> dict[str, Any]:
+    """`judge_cut` for all judges and `judge_cuts` by name, of "0.5" and "recorded:b=0.7".
+
+    Raises SetupError E0101 for a cut that is no number.
+    """
+    common: float | None = None
+    by_name: dict[str, float] = {}
+    for value in values or []:
+        # The last "=": names of judges may hold one.
+        name, _, number = value.rpartition("=")
+        try:
+            cut = float(number)
+        except ValueError:
+            raise SetupError(
+                "E0101",
+                "A cut is a number.",
+                where="--judge-cut",
+                why=value,
+                fix="write --judge-cut 0.5, or --judge-cut recorded:b=0.7",
+            ) from None
+        if name:
+            by_name[name.strip()] = cut
+        else:
+            common = cut
+    return {"judge_cut": common, "judge_cuts": by_name}
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

@@ -13,6 +13,7 @@ from ragassay.cli.output import (
     console,
     display,
     note,
+    print_blocks,
     print_json,
     print_lines,
     print_result,
@@ -27,6 +28,7 @@ from ragassay.cli.parameters import (
     CutOption,
     DrawsOption,
     FormatOptions,
+    GateOption,
     HtmlOption,
     JsonOption,
     JudgeCutOption,
@@ -40,6 +42,7 @@ from ragassay.cli.parameters import (
     StoreOption,
     WhereOption,
     grouped,
+    judge_cut_options,
 )
 from ragassay.core.errors import SetupError
 
@@ -47,19 +50,27 @@ if TYPE_CHECKING:
     from ragassay.scoring.design import Plan
 
 
+RunMetricOption = Annotated[
+    str | None,
+    typer.Option(
+        "--metric", "-m", help="What is labelled [default: the run's only one with a pass mark]."
+    ),
+]
+
+
 @grouped
 def benchmark(  # plain: a parameter is an option with its help
     labels: LabelsArgument,
     judge: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             help=(
                 "'offline', 'openai:MODEL', 'recorded:NAME' (a key of the rows' `judges` or a"
                 " column; recorded:* for all), "
-                "'run:ID'. Several with commas, or repeated."
+                "'run:ID'. Several with commas, or repeated [default: of a run its own]."
             )
         ),
-    ],
+    ] = None,
     *,
     metric: MetricOption = None,
     label: LabelOption = "label",
@@ -100,7 +111,7 @@ def benchmark(  # plain: a parameter is an option with its help
             metric=metric,
             label=label,
             cut=cut,
-            judge_cut=judge_cut,
+            **judge_cut_options(judge_cut),
             slice=slice_,
             cluster=cluster,
             where=where or [],
@@ -296,6 +307,58 @@ def _plan_report(plan: Plan) -> list[str]:
     return [plan.sentence, *(f"beware: {text}" for text in plan.warnings)]
 
 
+def judge_trust(
+    run: RunArgument = "last",
+    *,
+    labels: Annotated[
+        str | None,
+        typer.Option(help="Label file of its rows, taken in first [default: those imported]."),
+    ] = None,
+    metric: RunMetricOption = None,
+    label: ColumnOption = "label",
+    gate: GateOption = None,
+    draws: DrawsOption = 2000,
+    seed: SeedOption = 0,
+    store: StoreOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Say how far a run's judge can be trusted: labels, its figures, the corrected rate, where it
+    errs otherwise, what it may be used for, and what comes next.
+    """
+    from ragassay import api
+    from ragassay.report import FinalSteps, as_json, render_gates
+    from ragassay.trust.measure import judge_trust as measure
+    from ragassay.trust.run_trust_report import run_trust_report
+
+    steps = FinalSteps(tuple(gate or ()))
+    with api.open_run(run, store=store) as opened:
+        run = opened.id
+        steps.check(opened.manifest.metrics)
+    result = measure(
+        run,
+        labels=labels,
+        metric=metric,
+        label=label,
+        draws=draws,
+        seed=seed,
+        store=store,
+        tell=note,
+    )
+    with api.open_run(run, store=store) as opened:
+        gates = steps.check_gates(opened.summary) if steps.gates else None
+    if json_:
+        fields = as_json(result)
+        assert isinstance(fields, dict)
+        checked = {} if gates is None else {"gates": gates.to_json()}
+        print_json({"schema": 1, "kind": "trust", **fields, **checked})
+    else:
+        print_blocks(run_trust_report(result))
+        if gates is not None:
+            render_gates(gates, console())
+    if gates is not None:
+        raise typer.Exit(gates.exit_code)
+
+
 class Method(StrEnum):
     """How rows are chosen for labelling."""
 
@@ -320,12 +383,6 @@ ScaleOption = Annotated[
         )
     ),
 ]
-RunMetricOption = Annotated[
-    str | None,
-    typer.Option(
-        "--metric", "-m", help="What is labelled [default: the run's only one with a pass mark]."
-    ),
-]
 label_app = typer.Typer(
     help="Choose rows for people to label, and take their labels in.",
     no_args_is_help=True,
@@ -342,9 +399,17 @@ def label_next(
     count: Annotated[int, typer.Option("--count", "-n", help="How many rows.")] = 100,
     metric: RunMetricOption = None,
     method: Annotated[
-        Method, typer.Option(help="active: rows of which the judge is unsure come more often.")
-    ] = Method.active,
-    audit: Annotated[float, typer.Option(help="Share drawn with one chance for all rows.")] = 0.2,
+        Method,
+        typer.Option(
+            help=(
+                "uniform: one chance for all rows; active: rows of which the judge is unsure come"
+                " more often."
+            )
+        ),
+    ] = Method.uniform,
+    audit: Annotated[
+        float, typer.Option(help="Share drawn with one chance for all rows (active, stratified).")
+    ] = 0.2,
     slice_: Annotated[
         str | None,
         typer.Option("--slice", help="Slice field, of which every value gets its share."),

@@ -62,6 +62,7 @@ from ragassay.core.run import (
     BesideUsers,
     Cause,
     CauseShare,
+    CorrectedFigure,
     Diagnosis,
     Interval,
     JudgeInfo,
@@ -79,6 +80,7 @@ from ragassay.core.run import (
 from ragassay.core.sample import AppUsage, BadRow, Context, Sample
 from ragassay.core.score import Counts, Part, Score, Verdict
 from ragassay.core.trust import (
+    DESIGNS,
     FIGURES,
     Certificate,
     CutPoint,
@@ -96,6 +98,7 @@ from ragassay.core.trust import (
 )
 
 __all__ = [
+    "DESIGNS",
     "ORDERS_DISAGREE",
     "ORDERS_DIFFER",
     "ORDER_FLAGS",
@@ -117,6 +120,7 @@ __all__ = [
     "ChatCall",
     "ChatReply",
     "Context",
+    "CorrectedFigure",
     "Counts",
     "CutPoint",
     "DataError",

@@ -39,6 +39,8 @@ class JudgeInfo:
     behind servers. sent: host -> fields of the rows that the metrics may send it, {} where nothing
     leaves the machine or a run of a former version did not say. self_preference: one sentence where
     the judge and the model that wrote the responses are the same or of one family, else "".
+    identities: rubric id -> the fingerprint without the server's address, {} for a run of a former
+    version.
     """
 
     uri: str
@@ -49,6 +51,14 @@ class JudgeInfo:
     models: tuple[KnownModel, ...] = ()
     sent: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     self_preference: str = ""
+    identities: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def measured_as(self) -> Mapping[str, str]:
+        """Rubric id -> what certificates are bound to: the identity, of a run of a former version
+        the fingerprint.
+        """
+        return self.identities or self.fingerprints
 
     @property
     def sends_nothing(self) -> bool:
@@ -312,6 +322,27 @@ class WorstRow:
 
 
 @dataclass(frozen=True, slots=True)
+class CorrectedFigure:
+    """A metric of a run set right by people's labels of some of its rows.
+
+    of: "pass rate" or "mean". value, interval: corrected, from 0 to 1; None where the labels cannot
+    be used, and why says so. labels: that count; rows: of the run to which the metric applies.
+    judge: what the judge says over these. weighted: rows were drawn with known chances.
+    """
+
+    metric: str
+    of: str
+    value: float | None
+    interval: Interval | None
+    labels: int
+    rows: int
+    judge: float | None
+    weighted: bool = False
+    method: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MetricTrust:
     """How far the judge's scores of one metric can be believed on these rows.
 
@@ -320,7 +351,8 @@ class MetricTrust:
     certificate: its id, "" where none covers the judge; then dataset, labels, clusters, kind, where
     and figures are those of it, and feature says where its rows differ most from the run's. Without
     one, labels are those that were imported for the run. others: further certificates that cover
-    the judge.
+    the judge. corrected: the metric set right by the labels of the run, None without any. caveat:
+    what to beware of in the certificate, "" for nothing.
     """
 
     metric: str
@@ -339,6 +371,8 @@ class MetricTrust:
     feature: str = ""
     why: str = ""
     others: int = 0
+    corrected: CorrectedFigure | None = None
+    caveat: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,8 @@ class JudgeFigures:
     over all rows; macro: mean over the slices of each slice's figure (() without slices).
     confusion: rows are the label's values, columns the judge's, both in `confusion_labels` and
     `confusion_scores` order. cut_curve: rising cuts. position: for pairwise judges asked in both
-    orders (accuracy by order, share of consistent answers).
+    orders (accuracy by order, share of consistent answers). worth: where rows are
+    weighted by their chances, how many rows of equal weight say as much; else None.
     """
 
     judge: str
@@ -167,6 +168,7 @@ class JudgeFigures:
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     judge_cut: float | None = None
     warnings: tuple[str, ...] = ()
+    worth: float | None = None
 
     def figure(self, name: str) -> Figure | None:
         """The pooled figure of this name."""
@@ -233,6 +235,14 @@ class Shift:
     size: float = 0.0
 
 
+DESIGNS: Mapping[str, str] = {
+    "as given": "the labels do not say how their rows were drawn",
+    "equal": "drawn with one chance for all rows",
+    "weighted": "drawn with unequal chances, and weighted by them",
+}
+"""How the labelled rows of a certificate were drawn -> that in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Certificate(Displayed):
     """A judge's measured agreement with people, bound to what determines it.
@@ -241,7 +251,8 @@ class Certificate(Displayed):
     rubrics: id -> "id@version"; fingerprints: rubric id -> fingerprint of rubric text, model and
     parameters: a judgment of another fingerprint is not covered. dataset: name of the file;
     data_hash: of its bytes; kind: "human", "constructed" or "human and constructed" labels. pooled,
-    macro: as in JudgeFigures. profile: what the labelled rows are like.
+    macro: as in JudgeFigures. profile: what the labelled rows are like. design: how
+    the labelled rows were drawn (`DESIGNS`), "" for certificates issued before this was recorded.
     """
 
     id: str
@@ -262,6 +273,7 @@ class Certificate(Displayed):
     missing: Mapping[str, int] = field(default_factory=dict)
     kind: str = "human"
     note: str = ""
+    design: str = ""
 
     def figure(self, name: str) -> Figure | None:
         """The pooled figure of this name."""

@@ -15,6 +15,7 @@ from ragassay.datasets.feedback import FEEDBACK_CELLS, read_feedback
 from ragassay.datasets.outputs import contexts_in, last_reply, messages_in, tool_results
 from ragassay.datasets.paths import walk
 from ragassay.datasets.source import Reader, Row, Trouble, show
+from ragassay.datasets.spreadsheet_guard import without_guard
 from ragassay.datasets.traces import said_by_spans
 from ragassay.datasets.usage import USAGE_CELLS, read_usage
 
@@ -122,6 +123,10 @@ class RowMaker:
                 row.fix,
                 self.reader.counted_by,
             )
+        shape = self.columns.form
+        if shape is not None and shape.numbered and self.reader.textual:
+            # A sheet for labels, whose texts were guarded when it was written.
+            row = {name: without_guard(value) for name, value in row.items()}
         problems: Problems = []
         own_id = self._id(row, problems)
         raw = _RawRow(row, self._cells(row), problems)
@@ -177,6 +182,7 @@ class RowMaker:
         present: dict[str, object] = {}
         textual = self.reader.textual
         quiet = self.columns.quiet
+        of_sheet = self.columns.form is not None and self.columns.form.numbered
         for field, column in self.columns.read.items():
             value = row.get(column)
             if value is None and "." in column:
@@ -187,7 +193,8 @@ class RowMaker:
                 continue
             if textual and value == "":
                 # A text file has no other way to write that nothing was retrieved or answered.
-                if field not in _EMPTY_CELLS:
+                # But a sheet for labels has: its empty lists are written as lists.
+                if field not in _EMPTY_CELLS or (of_sheet and field == "contexts"):
                     continue
                 self.notes[f"empty cells were read as {_EMPTY_CELLS[field]}"] += 1
                 if field == "contexts":

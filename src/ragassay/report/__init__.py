@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from ragassay.report.comparison import (
         ChangedRow,
         Comparison,
+        CorrectedDifference,
         MetricComparison,
         StoredSide,
         compare,
         compare_runs,
         comparison_json,
+        corrected_differences,
     )
     from ragassay.report.end_of_run import EndOfRun, conclude
     from ragassay.report.final_steps import FinalSteps, ResumedSteps, resumed_steps
@@ -61,6 +63,7 @@ __all__ = [
     "Baseline",
     "ChangedRow",
     "Comparison",
+    "CorrectedDifference",
     "Detail",
     "EndOfRun",
     "FinalSteps",
@@ -80,6 +83,7 @@ __all__ = [
     "compare",
     "compare_runs",
     "comparison_json",
+    "corrected_differences",
     "conclude",
     "export",
     "github_annotations",
@@ -129,11 +133,13 @@ __getattr__ = lazy_names(
         "comparison": (
             "ChangedRow",
             "Comparison",
+            "CorrectedDifference",
             "MetricComparison",
             "StoredSide",
             "compare",
             "compare_runs",
             "comparison_json",
+            "corrected_differences",
         ),
         "records": ("FORMATS", "export", "scores_frame", "scores_table"),
         "end_of_run": ("EndOfRun", "conclude"),

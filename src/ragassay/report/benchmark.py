@@ -31,6 +31,7 @@ DIFFERENCES = 12
 DISAGREEMENTS = 5
 WIDEST_MATRIX = 9
 _MANY = ("kappa", "balanced_accuracy")
+_MANY_ERRORS = ("precision", "recall", "f1")
 _MANY_GRADED = ("graded_kappa", "kappa")
 ORDERS: Mapping[str, str] = {
     "accuracy": "right winner, mean of both orders",
@@ -77,6 +78,8 @@ def _figures_of_two(page: Page, b: JudgeBenchmark) -> None:
 def _size(judge: JudgeFigures) -> str:
     rows = say.count(judge.n, "row")
     clusters = say.count(judge.clusters, "cluster")
+    if judge.worth is not None:
+        return f"{rows} in {clusters}, weighted, worth {judge.worth:.0f} of equal chance"
     return f"{rows} in {clusters}"
 
 
@@ -114,7 +117,8 @@ def benchmark_headline(b: JudgeBenchmark) -> str:
     main = main_figure(judge)
     if main is not None:
         words = f"{title(main.name)} {figure_words(main)}"
-    return f"{judge.judge} {against}: {words} on {say.count(judge.n, 'row')}"
+    weighted = "" if judge.worth is None else f", weighted (worth {judge.worth:.0f})"
+    return f"{judge.judge} {against}: {words} on {say.count(judge.n, 'row')}{weighted}"
 
 
 def errors_in_words(judge: JudgeFigures, who: str = "It ") -> str:
@@ -378,7 +382,12 @@ def _many(page: Page, b: JudgeBenchmark) -> None:
     names = [name for name in main if name in present]
     notes = Note({})
     page.title("Judges, pooled over all rows")
-    _judge_table(page, names, [(judge, by_name(judge.pooled)) for judge in b.judges], notes)
+    pooled = [(judge, by_name(judge.pooled)) for judge in b.judges]
+    _judge_table(page, names, pooled, notes)
+    errors = [name for name in _MANY_ERRORS if name in present]
+    if errors:
+        page.title("Precision, recall and F1, pooled over all rows")
+        _judge_table(page, errors, pooled, notes, ranked=names)
     if any(judge.macro for judge in b.judges):
         page.title("Judges, macro: mean over slices")
         _judge_table(page, names, [(judge, by_name(judge.macro)) for judge in b.judges], notes)
@@ -392,11 +401,13 @@ def _judge_table(
     names: list[str],
     judges: list[tuple[JudgeFigures, dict[str, Figure]]],
     notes: Note,
+    ranked: Sequence[str] = (),
 ) -> None:
+    """ranked: the figures by which judges are in order, where these are not `names`."""
     heads = [("judge", False), ("rows", True)]
     heads += [(f"{title(name)} [95 %]", False) for name in names]
     rows = []
-    for judge, figures in sorted(judges, key=lambda item: rank(item[1], names)):
+    for judge, figures in sorted(judges, key=lambda item: rank(item[1], ranked or names)):
         cells = [notes.cell(figures.get(name)) for name in names]
         rows.append([one_line(short(judge.judge), 60), f"{judge.n:,}", *cells])
     page.table(heads, rows)
@@ -512,6 +523,8 @@ def _differences(page: Page, b: JudgeBenchmark) -> None:
             ]
         )
     page.table(heads, rows)
+    if len(b.differences) > 1:
+        page.note("the intervals are of one difference each, and not corrected")
     more = len(b.differences) - DIFFERENCES
     if more > 0:
         page.note(f"and {more:,} more, by p: see --html FILE or --json")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
-from ragassay.core import Certificate, Figure
+from ragassay.core import DESIGNS, Certificate, Figure
 from ragassay.report import wording as say
 from ragassay.report.benchmark import figure_words
 from ragassay.report.jsonable import SCHEMA, as_json
@@ -22,8 +22,16 @@ def certificates_json(certificates: Sequence[Certificate]) -> dict[str, object]:
     return {"schema": SCHEMA, "kind": "certificates", "certificates": as_json(list(certificates))}
 
 
-def render_certificates(certificates: Sequence[Certificate], console: Console | Page) -> None:
-    """One line a certificate: what was measured, on which labels, bound to which rubrics."""
+def render_certificates(
+    certificates: Sequence[Certificate],
+    console: Console | Page,
+    caveats: Mapping[str, str] | None = None,
+) -> None:
+    """One line a certificate: what was measured, on which labels, bound to which rubrics.
+
+    caveats: id -> what to beware of in that certificate.
+    """
+    caveats = caveats or {}
     page = page_on(console)
     if not certificates:
         page.line("The store holds no certificate yet.")
@@ -37,9 +45,11 @@ def render_certificates(certificates: Sequence[Certificate], console: Console | 
         own = [certificate for certificate in certificates if certificate.judge == judge]
         own.sort(key=_by_metric)
         page.title(f"Judge: {judge}")
-        page.table(heads, [_certificate_cells(certificate, shown) for certificate in own])
+        page.table(heads, [_certificate_cells(c, shown, caveats.get(c.id, "")) for c in own])
         if any(certificate.kind != "human" for certificate in own):
             page.note("* labels that were constructed, wholly or in part")
+        for caveat in dict.fromkeys(caveats[c.id] for c in own if c.id in caveats):
+            page.note(f"! {caveat}")
     page.line(
         "A certificate holds for one rubric text, model and set of parameters, and for rows like"
         " those it was measured on. Every figure: --json.",
@@ -51,10 +61,14 @@ def _by_metric(certificate: Certificate) -> tuple[str, str, str]:
     return certificate.metric, certificate.dataset, certificate.id
 
 
-def render_certificate(certificate: Certificate, console: Console | Page) -> None:
-    """One certificate in full: what it is bound to, the set-up, every figure."""
+def render_certificate(certificate: Certificate, console: Console | Page, caveat: str = "") -> None:
+    """One certificate in full: what it is bound to, the set-up, every figure. caveat: what to
+    beware of in it.
+    """
     page = page_on(console)
     page.line(f"Certificate {certificate.id}", "bold")
+    if caveat:
+        page.line(f"beware: {caveat}", "yellow")
     page.table([("", False), ("", False)], _facts(certificate))
     page.title("Figures")
     macro = {figure.name: figure for figure in certificate.macro}
@@ -88,6 +102,8 @@ def _facts(c: Certificate) -> list[tuple[str, str]]:
         ("intervals", f"95 %, cluster bootstrap, {draws}"),
         ("made", f"{c.created} with RagAssay {c.version}"),
     ]
+    drawn = DESIGNS.get(c.design) or "not recorded, or a whole set"
+    facts.append(("rows", drawn))
     if c.set_up.where:
         facts.append(("only rows", " and ".join(c.set_up.where)))
     if c.note:
@@ -120,11 +136,11 @@ def _mark(certificate: Certificate) -> str:
 
 
 def _certificate_cells(
-    certificate: Certificate, figures: Sequence[str]
+    certificate: Certificate, figures: Sequence[str], caveat: str
 ) -> list[str | tuple[str, str]]:
     """A row of the table of certificates."""
     clusters = say.count(certificate.clusters, "cluster")
-    labels = f"{certificate.n:,} in {clusters}{_mark(certificate)}"
+    labels = f"{certificate.n:,} in {clusters}{_mark(certificate)}{' !' if caveat else ''}"
     return [
         (certificate.metric, certificate.id[:8]),
         (one_line(certificate.dataset, 60), labels),

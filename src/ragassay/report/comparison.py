@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Set
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from ragassay.core import Manifest, SetupError, Verdict
+from ragassay.core import CorrectedFigure, Interval, Manifest, SetupError, Verdict
 from ragassay.core.display import Displayed
 from ragassay.report.wording import better_end, change_word, count, p_value, unit_of
 from ragassay.scoring import PairedResult, holm, paired_difference
@@ -110,7 +111,8 @@ class ChangedRow:
 class Comparison(Displayed):
     """Two runs compared. both, only_a, only_b count rows; fixed: failed in a and passes in b;
     broken: the reverse; turned: whether the one outweighs the other beyond chance, None where no
-    row turned.
+    row turned. same_answers: both runs judged the same texts. corrected: differences of what
+    people's labels set right in both.
     """
 
     a: Manifest
@@ -123,11 +125,35 @@ class Comparison(Displayed):
     metrics: tuple[MetricComparison, ...]
     changed: tuple[ChangedRow, ...]
     warnings: tuple[str, ...]
+    same_answers: bool = False
     turned: McNemar | None = None
+    corrected: tuple[CorrectedDifference, ...] = ()
+
+    @property
+    def judges_differ(self) -> bool:
+        """Whether two judges judged the same answers: a difference is then one of the judges."""
+        if not self.same_answers:
+            return False
+        a, b = self.a.judge, self.b.judge
+        return a.uri != b.uri or dict(a.measured_as) != dict(b.measured_as)
 
     @property
     def headline(self) -> str:
         """What changed, in one sentence."""
+        if not self.judges_differ or not self.both or not self.metrics:
+            return self._change_of_answers
+        a, b = self.a.judge.uri, self.b.judge.uri
+        judges = f"{a} and {b}" if a != b else f"two set-ups of {a}"
+        lead = f"Two judges of the same answers, {judges},"
+        differ = [m for m in self.metrics if m.p is not None and m.p < 0.05]
+        agree = f"{self.fixed + self.broken:,} of {self.both:,} rows change sides"
+        if differ:
+            names = ", ".join(_higher(m) for m in differ)
+            return f"{lead} differ beyond chance: {names}; {agree}"
+        return f"{lead} show no difference beyond chance; {agree}"
+
+    @property
+    def _change_of_answers(self) -> str:
         if not self.both:
             return "Nothing to compare: the runs have no row in common"
         if not self.metrics:
@@ -148,12 +174,77 @@ class Comparison(Displayed):
         return f"No difference beyond chance; {turned}"
 
 
-def compare(store: Store, a: str, b: str, *, margin: float | None = None) -> Comparison:
+@dataclass(frozen=True, slots=True)
+class CorrectedDifference:
+    """A metric set right by labels in both runs: b less a, with an interval. method: how the
+    interval was made.
+    """
+
+    metric: str
+    of: str
+    a: CorrectedFigure
+    b: CorrectedFigure
+    difference: float
+    interval: Interval | None
+
+
+def _higher(m: MetricComparison) -> str:
+    word = "higher" if (m.result.difference or 0) > 0 else "lower"
+    return f"{m.metric} is {word} by the second"
+
+
+def corrected_differences(
+    a: Sequence[CorrectedFigure], b: Sequence[CorrectedFigure]
+) -> tuple[CorrectedDifference, ...]:
+    """The differences of figures that labels set right in both runs.
+
+    The interval joins those of the two figures (Zou & Donner 2008, "square and add"), as if they
+    were independent. Labelled rows of the two runs that are alike make it wider than need be.
+    """
+    of_b = {figure.metric: figure for figure in b}
+    differences = []
+    for first in a:
+        second = of_b.get(first.metric)
+        if second is None or first.of != second.of:
+            continue
+        if first.value is None or second.value is None:
+            continue
+        differences.append(
+            CorrectedDifference(
+                first.metric,
+                first.of,
+                first,
+                second,
+                second.value - first.value,
+                _square_and_add(first, second),
+            )
+        )
+    return tuple(differences)
+
+
+def _square_and_add(a: CorrectedFigure, b: CorrectedFigure) -> Interval | None:
+    if a.interval is None or b.interval is None or a.value is None or b.value is None:
+        return None
+    difference = b.value - a.value
+    low = difference - math.hypot(b.value - b.interval.low, a.interval.high - a.value)
+    high = difference + math.hypot(b.interval.high - b.value, a.value - a.interval.low)
+    return Interval(max(-1.0, low), min(1.0, high), a.interval.level, "square and add")
+
+
+def compare(
+    store: Store,
+    a: str,
+    b: str,
+    *,
+    margin: float | None = None,
+    corrected: Sequence[CorrectedDifference] = (),
+) -> Comparison:
     """Compare two stored runs on the rows that have the same id. Memory follows the number of rows,
     not their texts.
 
     margin: differences of metrics in [0, 1] smaller than this do not matter; each is tested for
-    being so small. Raises SetupError E0101 for a margin that is not above 0 and below 1.
+    being so small. corrected: what labels set right in both runs. Raises SetupError E0101 for a
+    margin that is not above 0 and below 1.
     """
     return compare_runs(StoredSide(store, a), StoredSide(store, b), margin=margin)
 
@@ -190,7 +281,9 @@ def compare_runs(a: ComparedRun, b: ComparedRun, *, margin: float | None = None)
         metrics=_metric_comparisons(pairings, first, margin),
         changed=_most_changed(pairings, first),
         warnings=tuple(_warnings(first, second, only_a, only_b)),
+        same_answers=_same_answers(first, second),
         turned=_turned(pairs),
+        corrected=tuple(corrected),
     )
 
 
@@ -198,6 +291,13 @@ _FIXED = (Verdict.FAIL, Verdict.PASS)
 
 
 _BROKEN = (Verdict.PASS, Verdict.FAIL)
+
+
+def _same_answers(a: Manifest, b: Manifest) -> bool:
+    """Whether both runs judged the same texts: one file, whose answers no application made anew."""
+    if a.options.get("app") or b.options.get("app"):
+        return False
+    return bool(a.source_hash) and a.source_hash == b.source_hash
 
 
 def _readable_rows(run: ComparedRun) -> dict[str, RowLine]:
@@ -344,7 +444,7 @@ def _warnings(a: Manifest, b: Manifest, only_a: int, only_b: int) -> Iterator[st
     yield from _differ("rubric", a.judge.rubrics, b.judge.rubrics)
     # Another judge or another rubric always has another fingerprint, and is named already.
     if a.judge.uri == b.judge.uri and not list(_differ("", a.judge.rubrics, b.judge.rubrics)):
-        yield from _differ("judge fingerprint", a.judge.fingerprints, b.judge.fingerprints)
+        yield from _differ("judge fingerprint", a.judge.measured_as, b.judge.measured_as)
     for run, this, other in (("A", a, b), ("B", b, a)):
         alone = [metric for metric in this.metrics if metric not in other.metrics]
         if alone:
@@ -373,6 +473,8 @@ def comparison_json(comparison: Comparison) -> dict[str, object]:
         "broken",
         "turned",
         "metrics",
+        "corrected",
+        "same_answers",
         "changed",
         "warnings",
         "headline",

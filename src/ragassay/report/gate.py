@@ -8,7 +8,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.core import Interval, Ledger, Manifest, MetricSummary, SetupError, Summary, nearest
-from ragassay.report.wording import LACKS, better_end, count, figure, money, percent
+from ragassay.report.wording import (
+    LACKS,
+    better_end,
+    count,
+    figure,
+    money,
+    number_words,
+    percent,
+)
 
 _GATE = re.compile(
     r"(?P<left>.*)(?P<op>>=|<=|>|<)\s*(?P<number>[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?)\s*"
@@ -21,8 +29,8 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 _HOW = (
-    'write metric, comparison and number, for example "groundedness>=0.8" or'
-    ' "pass_rate(groundedness)>=0.9"'
+    'write metric, comparison and number, for example "groundedness>=0.8",'
+    ' "pass_rate(groundedness)>=0.9" or "corrected(groundedness)>=0.8"'
 )
 
 
@@ -44,6 +52,11 @@ def _upper(m: MetricSummary) -> float | None:
 
 def _lower_pass_rate(m: MetricSummary) -> float | None:
     return None if m.pass_interval is None else m.pass_interval.low
+
+
+CORRECTED = "corrected"
+"""The figure of a gate that people's labels set right; also the ends of its interval."""
+_CORRECTED_FIGURES = (CORRECTED, "lower(corrected)", "upper(corrected)")
 
 
 def _upper_pass_rate(m: MetricSummary) -> float | None:
@@ -96,7 +109,8 @@ known.
 class Gate:
     """figure: "mean", "pass_rate", "lower" or "upper" (the ends of the mean's interval), "interval"
     (all of it) or "coverage" of the metric; "lower(pass_rate)" and so on of the pass rate;
-    "judge_cost" or "judge_calls" of the run, with metric "".
+    "corrected", "lower(corrected)", "upper(corrected)" (set right by people's labels); "judge_cost"
+    or "judge_calls" of the run, with metric "".
     """
 
     text: str
@@ -190,16 +204,16 @@ def _figure_and_metric(left: str, names: tuple[str, ...]) -> tuple[str, str]:
     if left in names:
         return "mean", left
     outer = _OF.fullmatch(left)
-    if outer is None or outer["figure"] not in _FIGURES:
+    if outer is None or outer["figure"] not in (*_FIGURES, CORRECTED):
         return "mean", left
     kind = outer["figure"]
     name = outer["metric"].strip()
     if kind not in _NESTED or name in names:
         return kind, name
     inner = _OF.fullmatch(name)
-    if inner is None or inner["figure"] != "pass_rate":
+    if inner is None or inner["figure"] not in ("pass_rate", CORRECTED):
         return kind, name
-    return f"{kind}(pass_rate)", inner["metric"].strip()
+    return f"{kind}({inner['figure']})", inner["metric"].strip()
 
 
 def check_gates(
@@ -223,7 +237,7 @@ def check_gates(
     # A default metric that no row has the fields for is not measured, and not unknown.
     names = (*metrics, *summary.manifest.by_default)
     outcomes = tuple(
-        _with_note(_check(parse_gate(text, names), metrics, summary.ledger), summary.manifest)
+        _with_note(_check(parse_gate(text, names), metrics, summary), summary.manifest)
         for text in texts
     )
     incomplete = [outcome.message for outcome in outcomes if outcome.passed is None]
@@ -245,8 +259,9 @@ def check_gates(
 def _with_note(outcome: GateOutcome, manifest: Manifest) -> GateOutcome:
     """The outcome with a warning where the gate asks for values at the bad end of its metric."""
     gate = outcome.gate
-    has_direction = "pass_rate" not in gate.figure and gate.figure != "coverage" and gate.metric
-    if not has_direction or not gate.op.startswith(">"):
+    undirected = (*_CORRECTED_FIGURES, "coverage")
+    has_direction = "pass_rate" not in gate.figure and gate.figure not in undirected
+    if not (has_direction and gate.metric and gate.op.startswith(">")):
         return outcome
     # Of a metric that is better when higher, an upper limit may be meant as one.
     if better_end(gate.metric, manifest) != "lower":
@@ -262,15 +277,45 @@ _RESULT_WORDS = {True: "met", False: "not met", None: "undecided"}
 _OPPOSITE = {">=": "<=", ">": "<"}
 
 
-def _check(gate: Gate, metrics: dict[str, MetricSummary], ledger: Ledger) -> GateOutcome:
+def _check_corrected(gate: Gate, summary: Summary) -> GateOutcome:
+    """A gate on a figure that people's labels set right; open where there are none."""
+    corrected = next((t.corrected for t in summary.trust if t.metric == gate.metric), None)
+    if corrected is None:
+        run = summary.manifest.run_id
+        message = (
+            f"{gate.text}: there are no labels to correct {gate.metric} by (ragassay label next"
+            f" {run}, then ragassay label import)"
+        )
+        return GateOutcome(gate, None, None, message, 0)
+    value, interval = corrected.value, corrected.interval
+    if gate.figure != CORRECTED:
+        value = None
+        if interval is not None:
+            value = interval.low if gate.figure.startswith("lower") else interval.high
+    if value is None:
+        why = corrected.why or "the labels give no interval"
+        message = f"{gate.text}: it cannot be corrected: {why}"
+        return GateOutcome(gate, None, None, message, corrected.labels)
+    passed = _OPERATORS[gate.op](value, gate.threshold)
+    words = f"the corrected {corrected.of} is {number_words(corrected.value, interval)}"
+    words += f" by {count(corrected.labels, 'label')} of {count(corrected.rows, 'row')}"
+    if corrected.judge is not None:
+        words += f"; the judge alone says {figure(corrected.judge)}"
+    message = f"{gate.text}: {_RESULT_WORDS[passed]}, {words}"
+    return GateOutcome(gate, value, passed, message, corrected.rows)
+
+
+def _check(gate: Gate, metrics: dict[str, MetricSummary], summary: Summary) -> GateOutcome:
     if gate.figure in _OF_RUN:
-        return _check_of_run(gate, ledger)
+        return _check_of_run(gate, summary.ledger)
     metric = metrics.get(gate.metric)
     if metric is None:
         message = f"{gate.text}: no row has the fields that {gate.metric} needs"
         return GateOutcome(gate, None, None, message, 0)
     if gate.figure == "coverage":
         return _check_coverage(gate, metric)
+    if gate.figure in _CORRECTED_FIGURES:
+        return _check_corrected(gate, summary)
     rate = "pass_rate" in gate.figure
     rows = metric.passed + metric.failed if rate else metric.n
     value = _FIGURES[gate.figure](metric)

@@ -8,7 +8,12 @@ from rich.console import Console
 
 from ragassay.core import Verdict
 from ragassay.report import wording as say
-from ragassay.report.comparison import ChangedRow, Comparison, MetricComparison
+from ragassay.report.comparison import (
+    ChangedRow,
+    Comparison,
+    CorrectedDifference,
+    MetricComparison,
+)
 from ragassay.report.terminal_page import Page, page_on
 from ragassay.report.terminal_summary import Detail
 from ragassay.report.text import one_line
@@ -40,6 +45,7 @@ def render_comparison(
         _difference_table(page, comparison.metrics)
     else:
         _differences(page, comparison.metrics)
+    _corrected(page, comparison.corrected)
     _equivalences(page, comparison.metrics)
     _changed_rows(page, comparison.changed, None if detail.verbose else CHANGED_SHOWN)
 
@@ -126,6 +132,30 @@ def _difference_cells(m: MetricComparison) -> list[str | tuple[str, str]]:
         say.p_value(m.p) or "–",
         f"{m.won}/{result.ties}/{m.lost}",
     ]
+
+
+def _corrected(page: Page, differences: Sequence[CorrectedDifference]) -> None:
+    """What people's labels set right in both runs."""
+    if not differences:
+        return
+    page.title("Differences, B - A, corrected by labels")
+    rows: list[list[str | tuple[str, str]]] = []
+    for each in differences:
+        interval = each.interval
+        shown = "no interval"
+        if interval is not None:
+            shown = "within chance" if interval.low <= 0 <= interval.high else "beyond chance"
+        rows.append(
+            [
+                (each.metric, each.of),
+                say.figure(each.a.value),
+                say.figure(each.b.value),
+                say.number_words(each.difference, interval, sign=True),
+                shown,
+            ]
+        )
+    heads = [("metric", False), ("A", True), ("B", True), ("difference [95 %]", False), ("", False)]
+    page.table(heads, rows)
 
 
 def _equivalences(page: Page, metrics: Sequence[MetricComparison]) -> None:

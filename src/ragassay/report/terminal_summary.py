@@ -28,6 +28,7 @@ METRICS_SHOWN = 6
 NOTES_SHOWN = 2
 SLICES_SHOWN = 2
 USER_LINES_SHOWN = 2
+CORRECTED_SHOWN = 3
 """Of each so many on one screen; what is left out is counted, with the option that shows it."""
 
 
@@ -173,6 +174,10 @@ def _metrics(page: Page, s: Summary) -> None:
         page.gap()
         heads = [("metric", False), ("mean [95 %]", False), ("pass rate [95 %]", False)]
         page.table(heads, [_metric_cells(m, s.manifest) for m in shown])
+    for line in [line for line in s.trust if line.corrected is not None][:CORRECTED_SHOWN]:
+        if line.corrected is not None:
+            words = f"{line.metric} {say.corrected_words(line.corrected, short=True)}"
+            page.line(words, indent=2)
     left = len(measured) - len(shown)
     if left:
         page.note(f"and {left} more (--metrics-table)")

@@ -17,6 +17,7 @@ from ragassay.core import (
     AppUsage,
     Cause,
     CauseShare,
+    CorrectedFigure,
     Diagnosis,
     Interval,
     Ledger,
@@ -782,11 +783,35 @@ def trust_lines(s: Summary) -> list[tuple[str, str, bool]]:
         if line.others:
             others = count(line.others, "more certificate")
             words += f" ({others}: ragassay certificates)"
-        metrics_by_words.setdefault((words, line.measured), []).append(line.metric)
+        if line.caveat:
+            words += f". Beware: {line.caveat}"
+        measured = line.measured and not line.caveat
+        metrics_by_words.setdefault((words, measured), []).append(line.metric)
     lines = []
     for (words, measured), metrics in metrics_by_words.items():
         lines.append((", ".join(metrics), words, measured))
+    for line in s.trust:
+        if line.corrected is not None:
+            words = corrected_words(line.corrected)
+            lines.append((line.metric, words, line.corrected.value is not None))
     return lines
+
+
+def corrected_words(figure_: CorrectedFigure, *, short: bool = False) -> str:
+    """A corrected figure in words: "corrected by 100 labels: pass rate 0.778 [0.70, 0.85], where
+    the judge says 0.830". short: without what the judge says.
+    """
+    labels = count(figure_.labels, "label")
+    if figure_.value is None:
+        return f"not corrected by its {labels}: {figure_.why}"
+    words = f"corrected by {labels}: {figure_.of} {number_words(figure_.value, figure_.interval)}"
+    if short or figure_.judge is None:
+        return words
+    words += f", where the judge says {figure(figure_.judge)}"
+    interval = figure_.interval
+    if interval is not None and not interval.low <= figure_.judge <= interval.high:
+        words += ", which is off beyond chance"
+    return words
 
 
 def trust_in_short(s: Summary) -> str:
@@ -798,7 +823,8 @@ def trust_in_short(s: Summary) -> str:
     measured, unmeasured = [], []
     for line in s.trust:
         if line.measured and line.kappa is not None:
-            measured.append(f"{line.metric} {line.kappa:.2f}")
+            mark = " (beware: -v)" if line.caveat else ""
+            measured.append(f"{line.metric} {line.kappa:.2f}{mark}")
         else:
             unmeasured.append(line.metric)
     if not unmeasured:
@@ -808,7 +834,7 @@ def trust_in_short(s: Summary) -> str:
     labelled = [line for line in s.trust if line.labels and not line.certificate]
     if labelled:
         metric, n = labelled[0].metric, labelled[0].labels
-        command = f"ragassay estimate {s.manifest.run_id} -m {metric}"
+        command = f"ragassay trust {s.manifest.run_id} -m {metric}"
         todo = f"{count(n, 'label')} of people: {command}"
     if not measured:
         return f"Agreement with people here: not known ({todo})"

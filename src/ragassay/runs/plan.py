@@ -356,6 +356,8 @@ def _judge_info(
     model: Model,
 ) -> JudgeInfo:
     """What the manifest holds of the judge, for the rubrics that the metrics ask for."""
+    from ragassay.judges.identity import identities
+
     judged = set(itertools.chain.from_iterable(map(judged_rubrics, metrics)))
     # Sorted, so that equal set-ups write equal manifests.
     rubrics = sorted(judged)
@@ -367,6 +369,7 @@ def _judge_info(
         base_url=str(getattr(model, "base_url", "")),
         sent=sent_fields(metrics, registry, model),
         self_preference=self_preference(options.judge, options.generator),
+        identities=identities(judge, rubrics),
     )
 
 

@@ -14,14 +14,30 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ragassay.core import Certificate, MetricTrust, Profile, RagAssayError, Shift
+from ragassay.runs.corrected import corrected_of
 from ragassay.store.certificate_file import altered, identity, loads
 
 if TYPE_CHECKING:
     from ragassay.store import Store
 
 ROWS_COMPARED = 200
+UNRECORDED = (
+    "how its rows were drawn was not recorded; its figures are biased if they came of an active"
+    " sheet: benchmark again"
+)
+"""What to beware of in a certificate that was issued before rows' chances counted."""
 _PLACES = 5  # of a feature; profiles are rounded alike, so that equal values stay equal
 _UNMEASURED = "unmeasured on data like yours"
+
+
+def caveat(certificate: Certificate) -> str:
+    """What to beware of in a certificate, "" for nothing.
+
+    Those of the package are of whole test sets, of which nothing was drawn.
+    """
+    if certificate.design or any(certificate.id == own.id for own in packaged()):
+        return ""
+    return UNRECORDED
 
 
 @lru_cache(maxsize=1)
@@ -47,13 +63,18 @@ def known_certificates(store: Store | None = None) -> tuple[Certificate, ...]:
 
 
 def matching(
-    certificates: Iterable[Certificate], metric: str, fingerprints: Mapping[str, str]
+    certificates: Iterable[Certificate], metric: str, *fingerprints: Mapping[str, str]
 ) -> tuple[Certificate, ...]:
     """The certificates of this metric as judged by these fingerprints, in their order.
 
-    metric: its printed name. fingerprints: rubric id -> fingerprint of the judge.
+    metric: its printed name. fingerprints: rubric id -> identity of the judge, and -> its
+    fingerprint, to which certificates of before are bound.
     """
-    return tuple(c for c in certificates if c.metric == metric and _covers(c, fingerprints))
+    found = []
+    for certificate in certificates:
+        if certificate.metric == metric and any(_covers(certificate, by) for by in fingerprints):
+            found.append(certificate)
+    return tuple(found)
 
 
 def _covers(certificate: Certificate, fingerprints: Mapping[str, str]) -> bool:
@@ -80,20 +101,23 @@ def trust_of(
     """
     manifest = store.run(run_id).manifest
     fingerprints = manifest.judge.fingerprints
+    by_rubric = (manifest.judge.identities, fingerprints)
     if certificates is None:
         certificates = known_certificates(store)
     judged = [metric for metric in manifest.metrics if _is_judged(metric, fingerprints)]
-    fitting = {metric: matching(certificates, metric, fingerprints) for metric in judged}
+    fitting = {metric: matching(certificates, metric, *by_rubric) for metric in judged}
     certified_metrics = {certificate.metric for certificate in certificates}
     # The rows are read only where there is a certificate to compare them with.
     rows = _Rows(store, run_id, most) if any(fitting.values()) else None
     trust = []
     for metric in judged:
+        corrected = corrected_of(store, run_id, metric)
         if rows is None or not fitting[metric]:
-            unmeasured = _unmeasured(metric, elsewhere=metric in certified_metrics)
-            trust.append(replace(unmeasured, labels=len(store.labels(run_id, metric))))
+            line = _unmeasured(metric, elsewhere=metric in certified_metrics)
+            line = replace(line, labels=len(store.labels(run_id, metric)))
         else:
-            trust.append(_measured(metric, fitting[metric], rows))
+            line = _measured(metric, fitting[metric], rows)
+        trust.append(replace(line, corrected=corrected))
     return tuple(trust)
 
 
@@ -186,6 +210,7 @@ def _measured(metric: str, fitting: tuple[Certificate, ...], rows: _Rows) -> Met
         feature=shift.feature,
         why=shift.why,
         others=len(fitting) - 1,
+        caveat=caveat(certificate),
     )
 
 

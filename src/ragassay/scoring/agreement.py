@@ -37,6 +37,7 @@ from ragassay.scoring.intervals import (
     t_p_value,
     t_quantile,
     unmet_share,
+    wilson,
 )
 from ragassay.scoring.ratings import ECE_BINS, GRADED, Kinds, Ratings, unit_bins
 
@@ -266,6 +267,8 @@ def point(name: str, r: Ratings) -> float | None:
     """
     if not len(r):
         return None
+    if r.weight is not None:
+        return _weighted_point(name, r, r.row_weights)
     if name in coefficients.BINARY:
         return binary(name, r.truth, r.passes)
     if name in GRADED and r.grades is not None:
@@ -280,6 +283,62 @@ def point(name: str, r: Ratings) -> float | None:
     if name not in FIGURES:
         raise ValueError(f"{name!r} is not a figure: {', '.join(FIGURES)}")
     return None
+
+
+def _weighted_point(name: str, r: Ratings, weight: FloatArray) -> float | None:
+    """The figure of this name with each row counted by its weight (Hajek's ratio of weighted sums,
+    which estimates the figure of the rows that these were drawn from).
+    """
+    if name in coefficients.BINARY:
+        return _number(coefficients.binary(name, coefficients.table(r.truth, r.passes, weight)))
+    if name in GRADED and r.grades is not None:
+        grades = _weighted_table(*r.grades, len(r.points), len(r.points), weight)
+        return _number(coefficients.graded(name, grades, np.asarray(r.points, dtype=np.float64)))
+    if name == "auc":
+        place = numbered(r.score)
+        positives = np.bincount(place, weights=r.truth * weight).astype(np.float64)
+        negatives = np.bincount(place, weights=~r.truth * weight).astype(np.float64)
+        return _number(coefficients.area(positives, negatives))
+    if name == "ece" and r.unit is not None:
+        return float(np.abs(_gaps(r)).sum())
+    if name == "brier" and r.unit is not None:
+        return float(np.average((r.unit - r.truth) ** 2, weights=weight))
+    if name in _CORRELATIONS:
+        return _weighted_correlation(name, r, weight)
+    if name not in FIGURES:
+        raise ValueError(f"{name!r} is not a figure: {', '.join(FIGURES)}")
+    return None
+
+
+_LARGEST_RANK_TABLE = 4_000_000
+"""Cells of a table of scores by labels; a weighted rank correlation of more is left out."""
+
+
+def _weighted_correlation(name: str, r: Ratings, weight: FloatArray) -> float | None:
+    if np.ptp(r.score) == 0 or np.ptp(r.label) == 0:
+        return None
+    if name == "pearson":
+        x = r.score - np.average(r.score, weights=weight)
+        y = r.label - np.average(r.label, weights=weight)
+        sums = [weight, weight * x, weight * y, weight * x * x, weight * y * y, weight * x * y]
+        return _number(coefficients.correlation(np.array([part.sum() for part in sums])))
+    scores, labels = numbered(r.score), numbered(r.label)
+    shape = int(scores.max()) + 1, int(labels.max()) + 1
+    if shape[0] * shape[1] > _LARGEST_RANK_TABLE:
+        return None
+    table = _weighted_table(scores, labels, *shape, weight)
+    if name == "spearman":
+        return _number(coefficients.rank_correlation(table))
+    return _number(coefficients.tau_b(table))
+
+
+def _weighted_table(
+    a: IntArray, b: IntArray, rows: int, columns: int, weight: FloatArray
+) -> FloatArray:
+    """(rows, columns) sums of weights by both codes."""
+    places = a * columns + b
+    sums = np.bincount(places, weights=weight, minlength=rows * columns)
+    return sums.reshape(rows, columns).astype(np.float64)
 
 
 def _number(value: FloatArray) -> float | None:
@@ -388,7 +447,12 @@ def figures(
 
 
 def _points(names: Sequence[str], r: Ratings) -> list[float | None]:
-    return [point(name, r) for name in names]
+    # Where people are of one mind, kappa is 0 whatever the judge does: no figure of the judge.
+    one_class = bool(r.truth.all()) or not r.truth.any()
+    values = []
+    for name in names:
+        values.append(None if one_class and name == "kappa" else point(name, r))
+    return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,16 +517,21 @@ def _clusters(r: Ratings) -> IntArray:
 def _part(r: Ratings) -> _Part:
     cluster = _clusters(r)
     count = int(cluster.max(initial=-1)) + 1
-    tables = coefficients.cluster_tables(r.truth, r.passes, cluster)
+    tables = coefficients.cluster_tables(r.truth, r.passes, cluster, r.row_weights)
+    rows_of_cell = coefficients.table(r.truth, r.passes)
     sizes = {base: tables[:, list(columns)].sum(1) for base, columns in _COLUMNS.items()}
-    base = {name: (int(size.sum()), bootstrap.effective(size)) for name, size in sizes.items()}
-    effect = 1.0
+    base = {}
+    for name, size in sizes.items():
+        rows = int(rows_of_cell[list(_COLUMNS[name])].sum())
+        base[name] = (rows, bootstrap.effective(size))
+    # Rows of unequal weight are worth fewer than they are: a row more weighs as much more.
+    effect = max(1.0, len(r) / r.worth) if len(r) else 1.0
     if len(r) > count > 1:
         # Of each cell's share: its variance over whole clusters / that over independent rows.
         share = tables.sum(0) / len(r)
         between_clusters = ((tables - sizes[_ALL][:, None] * share) ** 2).sum(0) / len(r)
         effects = coefficients.ratio(between_clusters, share * (1 - share))
-        effect = max(1.0, float(np.nanmax(effects, initial=1.0)))
+        effect = max(effect, float(np.nanmax(effects, initial=1.0)))
     bins = np.zeros(ECE_BINS)
     if r.unit is not None:
         bins[unit_bins(r.unit)] = 1 / max(1, len(r))
@@ -498,10 +567,14 @@ def _draw(
     )
     out = np.empty((draws, len(parts), len(names)))
     gaps = np.zeros((draws, len(parts), ECE_BINS))
+    row_weights = None if r.weight is None else r.row_weights
     at = 0
     for weight in bootstrap.weights(parts[0].clusters, draws, seed, block):
         size = len(weight)
-        rows = weight[:, cluster].ravel()
+        rows = weight[:, cluster]
+        if row_weights is not None:
+            rows = rows * row_weights
+        rows = rows.ravel()
         # One count for all draws of the block, as in `bootstrap.weights`.
         drawn = np.bincount(place[: len(rows)], weights=rows, minlength=size * width).astype(
             np.float64, copy=False
@@ -527,7 +600,8 @@ def _gaps(r: Ratings) -> FloatArray:
     """By bin of the score, its sum of score - truth over all rows."""
     if r.unit is None or not len(r):
         return np.zeros(ECE_BINS)
-    sums = np.bincount(unit_bins(r.unit), weights=r.unit - r.truth, minlength=ECE_BINS)
+    gaps = (r.unit - r.truth) * r.row_weights
+    sums = np.bincount(unit_bins(r.unit), weights=gaps, minlength=ECE_BINS)
     return sums.astype(np.float64) / len(r)
 
 
@@ -824,8 +898,10 @@ def cut_curve(r: Ratings) -> tuple[CutPoint, ...]:
     """
     if not len(r):
         return ()
-    cuts, table = coefficients.tables_by_cut(r.score, r.truth)
-    passes = table[:, 0] + table[:, 1]
+    cuts, table = coefficients.tables_by_cut(r.score, r.truth, r.row_weights)
+    # How many of these rows pass, whatever they weigh.
+    ranked = np.sort(r.score)
+    passes = len(r) - np.searchsorted(ranked, cuts, side="left")
     chosen: IntArray = np.arange(len(cuts))
     if len(cuts) > CUTS:
         n = len(r)
@@ -850,20 +926,31 @@ def reliability(r: Ratings, bins: int = ECE_BINS) -> tuple[ReliabilityBin, ...]:
         return ()
     place = unit_bins(r.unit, bins)
     cluster = _clusters(r)
+    weight = r.row_weights
     out = []
     for i in np.unique(place).tolist():
         rows = place == i
-        within = numbered(cluster[rows])
-        passed = np.bincount(within, weights=r.truth[rows]).astype(int).tolist()
-        sizes = np.bincount(within).tolist()
+        observed = float(np.average(r.truth[rows], weights=weight[rows]))
         out.append(
             ReliabilityBin(
                 i / bins,
                 (i + 1) / bins,
                 int(rows.sum()),
-                float(r.unit[rows].mean()),
-                float(r.truth[rows].mean()),
-                clustered_rate_interval(zip(passed, sizes, strict=True)),
+                float(np.average(r.unit[rows], weights=weight[rows])),
+                observed,
+                _bin_interval(r, rows, cluster[rows], observed),
             )
         )
     return tuple(out)
+
+
+def _bin_interval(
+    r: Ratings, rows: BoolArray, cluster: IntArray, observed: float
+) -> Interval | None:
+    """The interval of the share of a bin's rows that people pass."""
+    within = numbered(cluster)
+    if r.weight is not None:
+        sizes = np.bincount(within, weights=r.row_weights[rows]).astype(np.float64)
+        return wilson(observed, bootstrap.effective(sizes), 0.95, "weighted Wilson")
+    passed = np.bincount(within, weights=r.truth[rows]).astype(int).tolist()
+    return clustered_rate_interval(zip(passed, np.bincount(within).tolist(), strict=True))

@@ -96,26 +96,34 @@ def cells(truth: BoolArray, passes: BoolArray) -> IntArray:
     return np.where(truth, np.where(passes, 0, 2), np.where(passes, 1, 3))
 
 
-def cluster_tables(truth: BoolArray, passes: BoolArray, cluster: IntArray) -> FloatArray:
-    """(clusters, 4) the binary table of each cluster; cluster: codes from 0."""
+def cluster_tables(
+    truth: BoolArray, passes: BoolArray, cluster: IntArray, weight: FloatArray | None = None
+) -> FloatArray:
+    """(clusters, 4) the binary table of each cluster; cluster: codes from 0; weight: of the rows,
+    None where each counts as one.
+    """
     clusters = int(cluster.max(initial=-1)) + 1
-    counts = np.bincount(cluster * 4 + cells(truth, passes), minlength=clusters * 4)
+    places = cluster * 4 + cells(truth, passes)
+    counts = np.bincount(places, weights=weight, minlength=clusters * 4)
     return counts.reshape(clusters, 4).astype(np.float64)
 
 
-def table(truth: BoolArray, passes: BoolArray) -> FloatArray:
-    """(4,) the binary table of these rows."""
-    return np.bincount(cells(truth, passes), minlength=4).astype(np.float64)
+def table(truth: BoolArray, passes: BoolArray, weight: FloatArray | None = None) -> FloatArray:
+    """(4,) the binary table of these rows; weight: of the rows, None where each counts as one."""
+    return np.bincount(cells(truth, passes), weights=weight, minlength=4).astype(np.float64)
 
 
-def tables_by_cut(score: FloatArray, truth: BoolArray) -> tuple[FloatArray, FloatArray]:
+def tables_by_cut(
+    score: FloatArray, truth: BoolArray, weight: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
     """(scores,) the distinct scores, rising, and (scores, 4) the binary table where rows from that
-    score on pass.
+    score on pass. weight: of the rows, None where each counts as one.
     """
     scores, place = np.unique(score, return_inverse=True)
     place = place.reshape(-1)
-    positives = np.bincount(place, weights=truth, minlength=len(scores))
-    rows = np.bincount(place, minlength=len(scores)).astype(np.float64)
+    each = np.ones(len(score)) if weight is None else weight
+    positives = np.bincount(place, weights=truth * each, minlength=len(scores))
+    rows = np.bincount(place, weights=each, minlength=len(scores))
     # Summed from the highest score down: the rows at or above each cut.
     tp = positives[::-1].cumsum()[::-1]
     fp = rows[::-1].cumsum()[::-1] - tp

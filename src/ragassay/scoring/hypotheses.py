@@ -163,8 +163,7 @@ def equivalent_means(
     mean, shown = gaps.mean, interval(alpha)
     if mean is None or shown is None:
         return Equivalence(gaps.n, gaps.clusters, mean, shown, margin, None, False)
-    # At a difference outside the margin no interval lies within it: p is at least one half.
-    p = 0.5 if abs(mean) >= margin else _least(interval, margin)
+    p = _p_of_two_tests(interval, mean, margin)
     return Equivalence(gaps.n, gaps.clusters, mean, shown, margin, p, _inside(shown, margin))
 
 
@@ -192,12 +191,34 @@ def equivalent_rates(
         return _difference(first, second, 1 - 2 * tail)[1]
 
     difference, shown = _difference(first, second, 1 - 2 * alpha)
-    p = 0.5 if abs(difference) >= margin else _least(interval, margin)
+    p = _p_of_two_tests(interval, difference, margin)
     return Equivalence(n, clusters, difference, shown, margin, p, _inside(shown, margin))
 
 
 def _inside(interval: Interval | None, margin: float) -> bool:
     return interval is not None and -margin < interval.low and interval.high < margin
+
+
+def _p_of_two_tests(
+    interval: Callable[[float], Interval | None], difference: float, margin: float
+) -> float:
+    """p of two one-sided tests. Above one half where the difference lies beyond the margin: one
+    less the tail at which its interval, with its nearer end, just reaches the margin.
+    """
+    if abs(difference) < margin:
+        return _least(interval, margin)
+    low, high = 0.0, 0.5
+    for _ in range(50):
+        middle = (low + high) / 2
+        if _outside(interval(max(middle, 1e-12)), margin):
+            high = middle
+        else:
+            low = middle
+    return 1 - high
+
+
+def _outside(interval: Interval | None, margin: float) -> bool:
+    return interval is not None and (interval.low > margin or interval.high < -margin)
 
 
 def _least(interval: Callable[[float], Interval | None], margin: float) -> float:

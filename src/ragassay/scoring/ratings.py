@@ -36,7 +36,9 @@ class Ratings:
     truth: people's. unit: the score in [0, 1] read as a probability of a pass, None where it is
     none. grades: index of the label and of the score in `points`, the common scale, rising.
     cluster: any integers, None where every row is its own. slice: index into slice_names, None for
-    no slices. Raises ValueError for what does not fit together.
+    no slices. weight: how many rows of the population each row stands for, such as the inverse of
+    its chance of having been chosen; only their proportions matter, None where all are equal.
+    Raises ValueError for what does not fit together.
     """
 
     label: FloatArray
@@ -49,6 +51,7 @@ class Ratings:
     cluster: IntArray | None = None
     slice: IntArray | None = None
     slice_names: tuple[str, ...] = ()
+    weight: FloatArray | None = None
 
     def __post_init__(self) -> None:
         n = len(self.label)
@@ -60,11 +63,16 @@ class Ratings:
             *(self.grades or ()),
             self.cluster,
             self.slice,
+            self.weight,
         ]
         if any(array is not None and array.shape != (n,) for array in arrays):
             raise ValueError("label, score and the other arrays must have one value for each row")
         if not (np.isfinite(self.label).all() and np.isfinite(self.score).all()):
             raise ValueError("labels and scores must be finite: leave out the rows that have none")
+        if self.weight is not None and not (
+            np.isfinite(self.weight).all() and (self.weight > 0).all()
+        ):
+            raise ValueError("a weight lies above 0")
         if self.unit is not None and not ((self.unit >= 0) & (self.unit <= 1)).all():
             raise ValueError("a score read as a probability must lie in [0, 1]")
         if len(self.points) > GRADES:
@@ -90,7 +98,23 @@ class Ratings:
             None if self.grades is None else (self.grades[0][chosen], self.grades[1][chosen]),
             self.points,
             None if self.cluster is None else self.cluster[chosen],
+            weight=None if self.weight is None else self.weight[chosen],
         )
+
+    @property
+    def row_weights(self) -> FloatArray:
+        """(n,) the weights with mean 1, so that counts of weighted rows still sum to n."""
+        if self.weight is None or not len(self):
+            return np.ones(len(self))
+        weights: FloatArray = self.weight * (len(self) / self.weight.sum())
+        return weights
+
+    @property
+    def worth(self) -> float:
+        """How many rows of equal weight say as much as these: Kish's (1965) effective number."""
+        weights = self.row_weights
+        squares = float((weights * weights).sum())
+        return float(weights.sum()) ** 2 / squares if squares else 0.0
 
     def figures(self) -> tuple[str, ...]:
         """Names of `core.FIGURES` that make sense for what is here; correlations where the label
@@ -131,12 +155,13 @@ class Kinds:
         # sorted by score, then label, so that those of one score lie side by side for `reduceat`.
         for part in parts:
             code = numbered(code * (int(part.max()) + 1) + part)
-        size = np.bincount(code)
+        row_weight = r.row_weights
+        size = np.bincount(code, weights=row_weight)
         first = np.unique(code, return_index=True)[1]
 
         def mean(values: FloatArray) -> FloatArray:
             """(kinds,) the mean of each kind's rows."""
-            return np.bincount(code, weights=values) / size
+            return np.bincount(code, weights=values * row_weight) / size
 
         self.of_row, self.count = code, len(size)
         self._truth = r.truth[first].astype(np.float64)

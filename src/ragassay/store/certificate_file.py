@@ -21,12 +21,19 @@ def identity(certificate: Certificate) -> str:
     """The id that fits the content: a hash of all fields but id and created."""
     plain = asdict(certificate)
     del plain["id"], plain["created"]
+    # Certificates of before have no design, and must keep their ids.
+    if not plain["design"]:
+        del plain["design"]
     return digest("certificate", SCHEMA, plain)
 
 
 def to_json(certificate: Certificate) -> dict[str, Any]:
     """The certificate as JSON values; `from_json` reads them back."""
-    return {"schema": SCHEMA, "kind_of": "certificate", **asdict(certificate)}
+    plain = {"schema": SCHEMA, "kind_of": "certificate", **asdict(certificate)}
+    # As certificates of before were written, byte for byte.
+    if not certificate.design:
+        del plain["design"]
+    return plain
 
 
 def from_json(plain: object, where: str = "certificate") -> Certificate:
@@ -107,4 +114,4 @@ def _read(plain: Any) -> Certificate:
         raise ValueError(f"it is no certificate of schema {SCHEMA}")
     if plain.get("schema") != SCHEMA or plain.get("kind_of") != "certificate":
         raise ValueError(f"it is no certificate of schema {SCHEMA}")
-    return read(Certificate, plain)
+    return read(Certificate, {"design": "", **plain})

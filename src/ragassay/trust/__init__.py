@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ragassay.trust.benchmark_sets import make_answer_negatives, trec_rows
     from ragassay.trust.certificate_issue import issue
     from ragassay.trust.comparison import compare
-    from ragassay.trust.correction import Correction
     from ragassay.trust.label_files import read_sheet, read_votes
     from ragassay.trust.label_sheets import write_sheet
     from ragassay.trust.label_table import read_labels
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BatteryResult",
-    "Correction",
     "FamilyFigures",
     "ProbeFigures",
     "audit_row",
@@ -51,7 +49,6 @@ __getattr__ = lazy_names(
         "benchmark_sets": ("make_answer_negatives", "trec_rows"),
         "certificate_issue": ("issue",),
         "comparison": ("compare",),
-        "correction": ("Correction",),
         "label_files": ("read_sheet", "read_votes"),
         "label_sheets": ("write_sheet",),
         "label_table": ("read_labels",),

@@ -6,13 +6,14 @@ run in the store or were asked for a minute ago makes no difference to what is c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.core import DataError, Figure, SetupError
+from ragassay.runs.label_scales import default_cut
 from ragassay.scoring import agreement
 from ragassay.scoring.ratings import GRADES
 from ragassay.trust.label_table import FloatArray, IntArray, LabelTable
@@ -73,31 +74,6 @@ def recorded(table: LabelTable, name: str) -> Verdicts:
     return Verdicts(f"recorded:{name}", table.recorded[name])
 
 
-def default_cut(scale: Sequence[float]) -> float:
-    """From which label on a row passes, where that is usual.
-
-    1 of 0 and 1 (also with 0.5 between), 2 of 0 to 3, the least positive one of a scale around 0.
-    Raises SetupError E0205 for any other scale.
-    """
-    points = sorted(scale)
-    if set(points) <= {0.0, 0.5, 1.0}:
-        return 1.0
-    if set(points) <= {0.0, 1.0, 2.0, 3.0}:
-        return 2.0
-    if points[0] < 0 < points[-1]:
-        return min(point for point in points if point > 0)
-    shown = ", ".join(f"{point:g}" for point in points[:12])
-    if len(points) > 12:
-        shown += " ..."
-    raise SetupError(
-        "E0205",
-        "It is not said from which label on a row passes.",
-        where="--cut",
-        why=f"the labels are {shown}",
-        fix=f"say it, such as --cut {points[len(points) // 2]:g}",
-    )
-
-
 def label_cut(table: LabelTable) -> float:
     """From which label on people pass: the usual cut of the scale.
 
@@ -140,7 +116,7 @@ def align(table: LabelTable, judge: Verdicts, cut: float, judge_cut: float | Non
     # Labels of 1 and 2 name the better response of a pair; signed labels say by how much.
     if is_pair and set(table.scale) <= {1.0, 2.0}:
         return _align_both_orders(table, judge, cut)
-    own_cut = judge_cut if judge_cut is not None else judge.cut
+    own_cut = judge.cut if judge.cut is not None else judge_cut
     passes = judge.passes
     if is_pair:
         score = _advantage_of_the_second(table, judge)
@@ -152,9 +128,13 @@ def align(table: LabelTable, judge: Verdicts, cut: float, judge_cut: float | Non
         score = judge.ratings
     else:
         score = judge.score
-    if judge_cut is not None:
+    if own_cut is not None:
         passes = None  # a cut that was asked for overrules the verdicts of the judge itself
-    at = np.flatnonzero(np.isfinite(score))
+    usable = np.isfinite(score)
+    if table.weight is not None:
+        # A row of unknown chance has no weight beside those of a known one.
+        usable &= np.isfinite(table.weight)
+    at = np.flatnonzero(usable)
     judged = score[at]
     label = table.label[at]
     graded = _is_graded(label, judged)
@@ -285,6 +265,7 @@ def _ratings(
         cluster=np.unique(table.cluster[at], return_inverse=True)[1].reshape(-1),
         slice=slice_codes,
         slice_names=slice_names,
+        weight=None if table.weight is None else table.weight[at],
     )
 
 
@@ -319,7 +300,10 @@ def _grades(label: FloatArray, score: FloatArray) -> tuple[float, ...]:
 def _align_both_orders(table: LabelTable, judge: Verdicts, cut: float) -> Aligned:
     """Pairs judged in both orders: each order is a rating of its own, in the row's cluster."""
     # Both orders, or neither: with one alone, position could not be told from preference.
-    judged = np.flatnonzero(~np.isnan(judge.score).any(1))
+    usable = ~np.isnan(judge.score).any(1)
+    if table.weight is not None:
+        usable &= np.isfinite(table.weight)
+    judged = np.flatnonzero(usable)
     winner = judge.score[judged]
     warnings = list(judge.warnings)
     if without_winner := int(np.isinf(winner).sum()):

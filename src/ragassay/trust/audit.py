@@ -15,8 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
 from ragassay.core import DataError, shorten
 from ragassay.datasets import open_records
+from ragassay.scoring import coefficients
+from ragassay.trust.audit_samples import SampledRow, contradictions, prevalence_of
 from ragassay.trust.confusion_regions import (
     SIGNED,
     FloatArray,
@@ -46,6 +50,15 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 """Figure -> the other names that a column of a table may have for it."""
 
 _NAMES = ("name", "judge", "model", "system", "method", "row", "dataset")
+_SAMPLES = ("sample", "dataset", "data", "task", "set")
+# Cell of a confusion matrix -> the other name that its column may have.
+_CELLS: Mapping[str, str] = {
+    "tp": "true_positives",
+    "fp": "false_positives",
+    "fn": "false_negatives",
+    "tn": "true_negatives",
+}
+_ROUNDING = 1e-9
 _EMPTY_CELLS = ("", "-", "n/a", "–", "—")
 # The figures whose implied values are worth a line.
 _IMPLIED = (
@@ -83,10 +96,11 @@ class RowAudit:
 
 @dataclass(frozen=True, slots=True)
 class TableAudit:
-    """A table, row by row."""
+    """A table, row by row. together: what rows of one sample contradict in each other, in words."""
 
     source: str
     rows: tuple[RowAudit, ...]
+    together: tuple[str, ...] = ()
 
 
 def audit_table(source: object, *, balanced: bool = False, format: str | None = None) -> TableAudit:
@@ -95,14 +109,18 @@ def audit_table(source: object, *, balanced: bool = False, format: str | None = 
     Columns: a name, and any of precision, recall, f1, accuracy, balanced_accuracy, kappa, mcc,
     specificity, false_positive_rate, false_negative_rate, pass_rate, prevalence (and their short
     forms), as shares or per cent, with the decimals that were printed; n, positives (counts);
-    balanced (yes = half of the rows are positive). balanced: all rows are. Raises DataError E0316
+    balanced (yes = half of the rows are positive); tp, fp, fn, tn (the confusion matrix, which the
+    figures are then held against); sample or dataset (rows of one are held against each other;
+    without it those of one n are). balanced: all rows are. Raises DataError E0316
     where no row holds a figure or a figure is out of range.
     """
     records = open_records(source, format=format)
     rows = []
+    of_samples = []
     for line, row_id, row in records:
         try:
             rows.append(audit_row(_row_name(row) or row_id, row, balanced=balanced))
+            of_samples.append(_sampled(rows[-1], row, balanced))
         except DataError as error:
             # The audit of one row does not know which line of which file it is.
             error.where = error.where or records.where(line)
@@ -115,7 +133,7 @@ def audit_table(source: object, *, balanced: bool = False, format: str | None = 
             why=f"{len(rows)} rows",
             fix="name the columns " + ", ".join(list(ALIASES)[:8]),
         )
-    return TableAudit(records.source, tuple(rows))
+    return TableAudit(records.source, tuple(rows), contradictions(of_samples))
 
 
 def _row_name(row: Mapping[str, object]) -> str:
@@ -135,6 +153,9 @@ def audit_row(name: str, row: Mapping[str, object], *, balanced: bool = False) -
     ('inconsistent', 'kappa', [0.649, 0.651])
     """
     claim = _claim(row, balanced)
+    counts = _counts(row)
+    if counts is not None:
+        return _counted(name, claim, counts)
     if claim.has_one_class:
         return _undetermined(
             name,
@@ -150,6 +171,70 @@ def audit_row(name: str, row: Mapping[str, object], *, balanced: bool = False) -
     if boxes is not None and claim.fits_whole_counts():
         return _possible(name, claim, boxes)
     return _impossible(name, claim, any_matrix=boxes is not None)
+
+
+def _counts(row: Mapping[str, object]) -> list[int] | None:
+    """tp, fp, fn, tn of a row that prints all four; None for any other."""
+    cells = {_column(key): value for key, value in row.items()}
+    counts = []
+    for name, other in _CELLS.items():
+        count = _count(name, cells)
+        if count is None:
+            count = _count(other, cells)
+        if count is None:
+            return None
+        counts.append(count)
+    return counts
+
+
+def _counted(name: str, claim: _Claim, counts: Sequence[int]) -> RowAudit:
+    """A row that prints its confusion matrix: each figure is held against it."""
+    table = np.array(counts, dtype=np.float64)
+    words = ", ".join(f"{cell} {n}" for cell, n in zip(_CELLS, counts, strict=True))
+    lines = [f"counts {words}"]
+    culprits = []
+    implied: dict[str, Span] = {}
+    total = int(table.sum())
+    if claim.n is not None and claim.n != total:
+        lines.append(f"the counts are of {total} rows, printed is n {claim.n}")
+        culprits.append("n")
+    for figure, shown in claim.printed.items():
+        value = float(coefficients.binary(figure, table))
+        if math.isnan(value):
+            lines.append(f"{figure} is not defined by these counts, printed is {shown.text}")
+            culprits.append(figure)
+            continue
+        implied[figure] = (value, value)
+        # The margin is for sums of floats: half a step of the last place is no contradiction.
+        if not shown.low - _ROUNDING <= value <= shown.high + _ROUNDING:
+            lines.append(f"the counts give {figure} {value:.4f}, printed is {shown.text}")
+            culprits.append(figure)
+    if not culprits:
+        lines.append("all printed figures follow from the counts")
+    nature: Nature = "inconsistent" if culprits else "pooled"
+    printed = tuple(claim.printed.values())
+    return RowAudit(name, nature, printed, implied, tuple(culprits), tuple(lines))
+
+
+def _sampled(audit: RowAudit, row: Mapping[str, object], balanced: bool) -> SampledRow:
+    """The row as it is held against the others of its sample."""
+    cells = {_column(key): value for key, value in row.items()}
+    names = [str(cells[name]) for name in _SAMPLES if cells.get(name)]
+    sample = names[0] if names else str(cells.get("n") or "")
+    printed = {figure.name: figure for figure in audit.printed}
+    prevalence = _prevalence(_claim(row, balanced), _counts(row))
+    return SampledRow(audit.name, sample, printed, prevalence)
+
+
+def _prevalence(claim: _Claim, counts: Sequence[int] | None) -> Span | None:
+    if counts is not None and any(counts):
+        tp, fp, fn, tn = counts
+        share = (tp + fn) / (tp + fp + fn + tn)
+        return share, share
+    if "prevalence" in claim.fixed:
+        fixed = claim.fixed["prevalence"]
+        return fixed.low, fixed.high
+    return None if claim.f1_side else prevalence_of(claim.printed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +384,9 @@ def describe(audit: TableAudit) -> list[str]:
     for row in audit.rows:
         lines.append(f"{shorten(row.name, 60)}: {row.nature}")
         lines += [f"  {line}" for line in row.lines]
+    if audit.together:
+        lines.append("rows beside each other:")
+        lines += [f"  {line}" for line in audit.together]
     return lines
 
 

@@ -34,13 +34,14 @@ def issue(
     dataset: str = "",
     note: str = "",
     uri: str = "",
+    design: str = "as given",
 ) -> Certificate:
     """The certificate of one judge of a benchmark.
 
     rubrics: rubric id -> "id@version". profile: what the labelled rows are like; only features of
     the fields that the metric reads are kept. version: of RagAssay. kind: "human", "human and
     constructed" or "constructed" labels. dataset: name of the labels, "" for the file's. uri: the
-    judge's, where the benchmark calls it by its run.
+    judge's, where the benchmark calls it by its run. design: one of `core.DESIGNS`.
 
     Raises SetupError E0205 for a judge that was not run: nothing is known of the rubric and model
     behind recorded answers.
@@ -78,6 +79,7 @@ def issue(
         missing=dict(judge.missing),
         kind=kind,
         note=note,
+        design=design,
     )
     return sealed(unsealed)
 

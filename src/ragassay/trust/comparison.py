@@ -177,6 +177,7 @@ def _figures(
         fingerprints=judge.verdicts.fingerprints,
         judge_cut=judge.cut,
         warnings=warnings,
+        worth=None if ratings.weight is None else ratings.worth,
     )
 
 

@@ -76,6 +76,10 @@ def calibration_report(result: CalibrationResult) -> list[Block]:
     blocks += [f"beware: {reason}" for reason in dict.fromkeys(reasons) if reason]
     if result.note:
         blocks.append(f"note: {result.note}")
+    blocks.append(
+        "the maps are for reading: no run uses them. A cut is used: --judge-cut for a recorded"
+        " judge, the metric's pass_mark for a run"
+    )
     return [*blocks, "", *_cut_lines(result.change)]
 
 
@@ -207,6 +211,11 @@ def cascade_report(
             f"on these labels the whole cascade agrees with people on {result.accuracy:.1%} of"
             f" {result.rows} rows, the expensive judge alone on {result.expensive:.1%}"
         )
+        if result.expensive < result.overall:
+            blocks.append(
+                f"beware: the expensive judge agrees with people less ({result.expensive:.1%}) than"
+                f" the cheap one on all rows ({result.overall:.1%}): a cascade to it is no gain"
+            )
     return [*blocks, *_how_to_run(result, expensive)]
 
 

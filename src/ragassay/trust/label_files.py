@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 
 from ragassay.core import DataError, HumanLabel, nearest, shorten
 from ragassay.datasets import Records, open_records, walk_path
-from ragassay.trust.label_sheets import BINARY, rows_in_words, without_guard
+from ragassay.datasets.spreadsheet_guard import without_guard
+from ragassay.trust.label_sheets import BINARY, rows_in_words
 from ragassay.trust.label_table import absent, number_of
 
 # A number as people write it, a comma for the point included; and no "nan", "inf" or "1_000".

@@ -13,7 +13,7 @@ from ragassay.report.tables import Block, figure_table
 if TYPE_CHECKING:
     from ragassay.core import Interval
     from ragassay.scoring.annotators import AltTest, PersonTest
-    from ragassay.trust import Correction
+    from ragassay.scoring.correction import Correction
     from ragassay.trust.measure.benchmarks import BenchmarkResult
     from ragassay.trust.measure.labelling import LabelImport
     from ragassay.trust.measure.people import PeopleResult
@@ -68,6 +68,9 @@ def sheet_report(choice: Choice, output: object, scale: str) -> list[str]:
     from ragassay.scoring.design import plan
 
     audited = sum(row.stream == "audit" for row in choice.rows)
+    drawn = f"{audited} of them drawn with one chance for all"
+    if audited == len(choice.rows):
+        drawn = "drawn with one chance for all"
     power = (
         "What they can show, were all rows independent:"
         f" {plan('width', labels=len(choice.rows)).sentence}"
@@ -75,9 +78,8 @@ def sheet_report(choice: Choice, output: object, scale: str) -> list[str]:
     if choice.clusters < len(choice.rows):
         power += f" They come from {choice.clusters} clusters: expect less."
     return [
-        f"wrote {output}: {len(choice.rows)} of {choice.pool} rows, {audited} of them drawn with"
-        f" one chance for all. Fill in the column label ({scale}), then: ragassay label import"
-        f" {choice.run} {output}",
+        f"wrote {output}: {len(choice.rows)} of {choice.pool} rows, {drawn}."
+        f" Fill in the column label ({scale}), then: ragassay label import {choice.run} {output}",
         f"{power} Other sizes: ragassay plan-labels",
     ]
 
@@ -108,7 +110,7 @@ def import_next_step(result: LabelImport) -> list[str]:
     """The command that makes use of the labels; none where they are of no metric."""
     if not result.metrics:
         return []
-    return [f"next: ragassay estimate {result.run} --metric '{result.metrics[0]}'"]
+    return [f"next: ragassay trust {result.run} --metric '{result.metrics[0]}'"]
 
 
 def import_warnings(result: LabelImport) -> list[str]:

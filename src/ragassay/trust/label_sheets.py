@@ -2,9 +2,8 @@
 
 A sheet holds what was judged, empty columns for `label`, `annotator` and `rationale`, and how the
 row was chosen. What the judge said is left out unless it is asked for, because people follow what
-they are shown. In CSV, a text that a spreadsheet would take for a formula gets an apostrophe before
-it, and one that begins with such an apostrophe another, so that reading takes away exactly what
-writing added.
+they are shown. A sheet reads back as the rows that were judged, so that a judge who is set beside
+its labels is asked nothing again; in CSV, texts are guarded (`datasets.spreadsheet_guard`).
 """
 
 from __future__ import annotations
@@ -12,20 +11,21 @@ from __future__ import annotations
 import csv
 import io
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import orjson
 
 from ragassay.core import DataError, EnvironmentFailure, Sample, SetupError, shorten
+from ragassay.datasets.cells import numbered_chunks
+from ragassay.datasets.record import to_record
+from ragassay.datasets.spreadsheet_guard import guarded
 from ragassay.trust.sampling import ChosenRow
 
 BINARY = (0.0, 1.0)
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-# How a text begins that a spreadsheet takes for a formula; behind apostrophes, since one is added
-# to these too.
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+_TEXTS = ("id", "question", "contexts", "response", "reference")
+_NOT_WRITTEN = ("labels", "feedback", "cluster", "usage", "error")
 
 
 def write_sheet(
@@ -78,16 +78,6 @@ def scale_text(scale: Sequence[float]) -> str:
     return " or ".join(f"{point:g}" for point in scale)
 
 
-def without_guard(cell: object) -> object:
-    """A text as it was before it was guarded against spreadsheets.
-
-    One that a person typed, or whose apostrophe a program dropped, stays.
-    """
-    if isinstance(cell, str) and cell.startswith("'") and _FORMULA.match(cell):
-        return cell[1:]
-    return cell
-
-
 def rows_in_words(count: int) -> str:
     """ "1 row", "2 rows"."""
     return f"{count} row{'' if count == 1 else 's'}"
@@ -101,37 +91,41 @@ def _line(
     judge: Mapping[str, str] | None,
 ) -> dict[str, object]:
     """One line of the sheet: column -> cell."""
-    texts = None if sample.contexts is None else [context.text for context in sample.contexts]
-    line: dict[str, object] = {
-        "id": row.id,
-        "question": sample.question,
-        "contexts": texts,
-        "response": sample.response,
-        "reference": sample.reference,
-    }
+    record = to_record(sample)
+    # Every column of the texts is there, so that all lines have the same ones.
+    line: dict[str, object] = {name: record.pop(name, None) for name in _TEXTS}
+    # What people said before is no part of what is judged, and they are not to see it.
+    further = {name: value for name, value in record.items() if name not in _NOT_WRITTEN}
     if judge is not None:
         line["judge"] = judge.get(row.id, "")
-    return line | {
-        "label": None,
-        "annotator": None,
-        "rationale": None,
-        "metric": name,
-        "scale": scale_text(scale),
-        "cluster": sample.cluster,
-        "stream": row.stream,
-        "round": row.round,
-        "stratum": row.stratum,
-        "inclusion_probability": row.inclusion_probability,
-    }
+    return (
+        line
+        | {
+            "label": None,
+            "annotator": None,
+            "rationale": None,
+            "metric": name,
+            "scale": scale_text(scale),
+            "cluster": sample.cluster,
+            "stream": row.stream,
+            "round": row.round,
+            "stratum": row.stratum,
+            "inclusion_probability": row.inclusion_probability,
+        }
+        | further
+    )
 
 
 def _csv(lines: Sequence[Mapping[str, object]]) -> bytes:
     out = io.StringIO()
     # Quoted throughout: spreadsheets guess less, and line breaks of texts are kept.
     table = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
-    table.writerow(lines[0] if lines else ["id", "label", "annotator", "rationale"])
+    columns: dict[str, None] = {}
     for line in lines:
-        table.writerow([_csv_cell(value) for value in line.values()])
+        columns.update(dict.fromkeys(line))
+    table.writerow(columns or ["id", "label", "annotator", "rationale"])
+    for line in lines:
+        table.writerow([_csv_cell(name, line.get(name)) for name in columns])
     try:
         return out.getvalue().encode()
     except UnicodeEncodeError as error:
@@ -147,16 +141,30 @@ def _json_lines(lines: Sequence[Mapping[str, object]]) -> bytes:
     return b"".join(orjson.dumps(line) + b"\n" for line in lines)
 
 
-def _csv_cell(value: object) -> str:
+def _csv_cell(name: str, value: object) -> str:
     if value is None:
         return ""
-    if isinstance(value, list):
-        # Numbered for people to read; the contexts themselves are in the run.
-        value = "\n\n".join(f"[{place}] {text}" for place, text in enumerate(value, 1))
+    if name == "contexts" and isinstance(value, list):
+        value = _contexts(value)
+    elif isinstance(value, list | dict | bool):
+        value = orjson.dumps(value).decode()
     if isinstance(value, str):
-        return "'" + value if _FORMULA.match(value) else value
+        return guarded(value)
     # All digits of a probability: weights are made of it.
     return repr(value)
+
+
+def _contexts(contexts: list[object]) -> str:
+    """The contexts as people read them, "[1] ...", where that reads back as the same; else JSON,
+    a context a line.
+    """
+    texts = [context for context in contexts if isinstance(context, str)]
+    if texts and len(texts) == len(contexts):
+        numbered = "\n\n".join(f"[{place}] {text}" for place, text in enumerate(texts, 1))
+        if numbered_chunks(numbered) == texts:
+            return numbered
+    lines = ",\n ".join(orjson.dumps(context).decode() for context in contexts)
+    return f"[{lines}]"
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.core import DataError, NothingToDo, SetupError, nearest, shorten
+from ragassay.core import DataError, HumanLabel, NothingToDo, SetupError, nearest, shorten
 from ragassay.datasets import Records, open_records, walk_path
+from ragassay.scoring.label_rounds import DrawnRows, drawn_rows
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -119,7 +120,8 @@ class LabelTable:
     without slices. recorded: judge -> n values (NaN: none), or (n, 2) where each value is a pair
     (`NO_WINNER` for a null in it). rows: after the filters, with or without a label. tasks: value
     of the field `task` -> rows. notes: what was read in a way worth saying. constructed: rows whose
-    `label_kind` is "constructed": nobody looked at them, they were made to pass or to fail.
+    `label_kind` is "constructed": nobody looked at them, they were made to pass or to fail. drawn:
+    with which chance the rows were drawn for labelling.
     """
 
     source: str
@@ -139,6 +141,7 @@ class LabelTable:
     tasks: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     constructed: int = 0
+    drawn: DrawnRows = field(default_factory=DrawnRows)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -147,6 +150,17 @@ class LabelTable:
     def clusters(self) -> int:
         """How many clusters the rows are in."""
         return int(self.cluster.max(initial=-1)) + 1
+
+    @property
+    def weight(self) -> FloatArray | None:
+        """(n,) how many rows each one stands for; None where all stand for as many.
+
+        Rows of unknown chance beside such of a known one get NaN: what they stand for is not known.
+        """
+        if not self.drawn.chance or (self.drawn.equal and not self.drawn.unknown):
+            return None
+        chance = self.drawn.chance
+        return np.array([1 / chance[row] if row in chance else np.nan for row in self.ids])
 
     @property
     def scale(self) -> tuple[float, ...]:
@@ -195,6 +209,7 @@ def read_labels(
     mapping: Mapping[str, str] | None = None,
     format: str | None = None,
     scale: Sequence[float] = (),
+    population: int | None = None,
 ) -> LabelTable:
     """Read the human labels of a source, and what recorded judges said, in one pass.
 
@@ -205,15 +220,18 @@ def read_labels(
     None = `slice` where it has 2 to 50 values, and the first of cluster, group, conversation_id; ""
     = none. where: "FIELD=VALUE" filters on raw fields; one field given twice means either value.
     mapping: {"id": column}. scale: the values a label may have (() = whatever is found).
+    population: rows that could have been drawn for labelling, where a sheet's chances are joined
+    over rounds; None = as its first round says.
 
     Raises DataError: E0313 a label that is no number or off the scale (lines named) or no label at
     all; E0314 two labels for one row. SetupError: E0205 a judge, label or filter that no row has.
-    NothingToDo: no row left.
+    NothingToDo: no row left. DataError E1201: a
+    later round of choosing without the earlier ones.
     """
     records = open_records(source, mapping=mapping, format=format)
     filters = _Filters(where)
     points = tuple(float(point) for point in scale)
-    reading = _Reading(records, label, tuple(judges), cluster, slice, points)
+    reading = _Reading(records, label, tuple(judges), cluster, slice, points, population)
     for line, row_id, row in records:
         if filters.pass_row(row):
             reading.add(line, row_id, row)
@@ -371,10 +389,12 @@ class _Reading:
         cluster: str | None,
         slice: str | None,
         scale: tuple[float, ...],
+        population: int | None = None,
     ) -> None:
         self._records = records
         self._label = label
         self._scale = scale
+        self._population = population
         self._every_judge = EVERY in judges
         self._columns = {name: _Column(0) for name in judges if name != EVERY}
         self._cluster_field = cluster
@@ -392,6 +412,7 @@ class _Reading:
         self._repeated = 0
         self._unclustered = 0
         self._constructed = 0
+        self._draws: list[HumanLabel] = []
         self._mistake_count = 0
         self._mistakes: list[str] = []
         self.fields = _Fields()
@@ -427,6 +448,9 @@ class _Reading:
             self._tasks[task] += 1
         if row.get("label_kind") == "constructed":
             self._constructed += 1
+        # Only where a sheet says it of any row: other files may have millions.
+        if self._draws or not absent(row.get("inclusion_probability")):
+            self._draws.append(_draw(row_id, value, row, self._records.where(line)))
         self._add_cluster(row_id, row)
         self._add_slice(row)
         self._add_verdicts(row)
@@ -519,7 +543,16 @@ class _Reading:
             tasks=dict(self._tasks),
             notes=tuple(self._notes()),
             constructed=self._constructed,
+            drawn=self._drawn(),
         )
+
+    def _drawn(self) -> DrawnRows:
+        """How the labelled rows were drawn; rows before the first with a chance have none."""
+        if not self._draws:
+            return DrawnRows()
+        first = [HumanLabel(row_id, "", "", 0.0) for row_id in self._ids]
+        undrawn = first[: len(first) - len(self._draws)]
+        return drawn_rows([*undrawn, *self._draws], self._population)
 
     def _check_rows(self, filters: _Filters) -> None:
         for name in filters.values:
@@ -625,6 +658,25 @@ class _Reading:
         codes: IntArray = place[np.frombuffer(self._slices.codes, dtype=np.int64)]
         return codes, tuple(names)
 
+    def _design_notes(self) -> Iterator[str]:
+        """Whether rows are weighted, and what they are then worth."""
+        drawn = self._drawn()
+        if drawn.before:
+            yield (
+                f"{drawn.before} rows were labelled before the others were drawn: each stands for"
+                " itself"
+            )
+        if drawn.chance and drawn.unknown:
+            yield (
+                f"{drawn.unknown} labelled rows do not say how they were drawn and are left out"
+                " beside those that do"
+            )
+        if drawn.chance and not drawn.equal:
+            yield (
+                f"weighted: rows were drawn with unequal chances, so each counts 1 / its chance;"
+                f" the {len(drawn.chance)} labels are worth {drawn.worth:.0f} of equal chance"
+            )
+
     def _notes(self) -> Iterator[str]:
         for reason, count in self._records.bad.items():
             yield f"{count} rows cannot be read ({reason})"
@@ -634,6 +686,7 @@ class _Reading:
             yield f"{self._constructed} labels are constructed, not given by people"
         if self._words:
             yield "read the labels " + ", ".join(word for word, _ in self._words.most_common(8))
+        yield from self._design_notes()
         if self._repeated:
             yield f"{self._repeated} rows repeat an earlier row word for word and are counted once"
         if self._cluster_field and self._unclustered:
@@ -656,6 +709,33 @@ def _cell(row: Mapping[str, object], name: str, holder: str) -> object:
         return cell
     inner = row.get(holder)
     return inner.get(name) if isinstance(inner, dict) else None
+
+
+def _draw(row_id: str, value: float, row: Mapping[str, object], where: str) -> HumanLabel:
+    """How a row was drawn for labelling. Raises DataError E0313 for a chance that is none."""
+    cell = row.get("inclusion_probability")
+    if absent(cell):
+        return HumanLabel(row_id, "", "", value)
+    chance = number_of(cell)
+    if chance is None or not 0 < chance <= 1:
+        raise DataError(
+            "E0313",
+            "An inclusion probability lies above 0 and is at most 1.",
+            where=where,
+            why=shorten(cell, 40),
+            fix="put the cell back as the sheet had it",
+        )
+    round_ = number_of(row.get("round"))
+    stream = row.get("stream")
+    return HumanLabel(
+        row_id,
+        "",
+        "",
+        value,
+        stream=stream if isinstance(stream, str) else "",
+        inclusion_probability=chance,
+        round=1 if round_ is None else int(round_),
+    )
 
 
 def _is_numeric(text: str) -> bool:

@@ -14,13 +14,12 @@ come out, each with exactly its probability, and with equal probabilities it is 
 sampling. The order is random inside strata of slice and judge's score, so that every stratum gets
 its share to within one row; or cluster by cluster, which keeps a cluster to its limit.
 
-Rounds: each draws from what earlier ones left, so its probabilities hold given those. `combined`
-joins the rounds into one weight a row.
+Rounds: each draws from what earlier ones left, so its probabilities hold given those.
+`scoring.label_rounds` joins the rounds into one weight a row.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -279,45 +278,6 @@ def _notes(
     if lost and method != "uniform":
         notes.append(f"{lost} rows without a judge's score count as fully unsure")
     return tuple(notes)
-
-
-def combined(labelled: Sequence[tuple[int, float]], population: int) -> tuple[float, ...]:
-    """One inclusion probability a row for labels of several rounds, (round, probability in that
-    round) -> probability.
-
-    population: rows that could have been chosen at the start, labelled ones included. A row not yet
-    labelled before round j stands for 1 / q rows in round j; each round so gives an unbiased total
-    (earlier rows, which count once, plus its own weighted ones), and the rounds are averaged (Des
-    Raj 1956) with weights that make rounds of equal chances the same as one simple random sample.
-    The weight of a row of round j is then w_j / q + (sum of w_k over later rounds k), whatever the
-    later rounds looked at, labels included. Its inverse is returned. Where one exceeds 1 (a row
-    that was certain to be chosen in a late round), all are divided by the largest: a mean that
-    divides by the sum of weights does not care. Raises ValueError for probabilities outside (0, 1]
-    or more rows than the population.
-    """
-    if any(not 0 < q <= 1 for _, q in labelled):
-        raise ValueError("an inclusion probability lies in (0, 1]")
-    total = len(labelled)
-    if total > population:
-        raise ValueError(f"{total} labelled rows of {population}")
-    rows_of_round = Counter(round for round, _ in labelled)
-    if len(rows_of_round) < 2:
-        return tuple(q for _, q in labelled)
-    # From the last round back, since a row's weight needs those of the rounds after it.
-    weight: dict[int, float] = {}
-    later: dict[int, float] = {}
-    weights_so_far = 0.0
-    pool = population - total
-    for round in sorted(rows_of_round, reverse=True):
-        rows = rows_of_round[round]
-        pool += rows  # rows that this round drew from
-        later[round] = weights_so_far
-        weight[round] = (population / total - weights_so_far) * rows / pool
-        weights_so_far += weight[round]
-    # One weight a row, whatever the round; see Des Raj (1956) above.
-    chances = [1 / (weight[round] / q + later[round]) for round, q in labelled]
-    largest = max(1.0, *chances)
-    return tuple(chance / largest for chance in chances)
 
 
 def _unsure(pool: Sequence[Candidate]) -> FloatArray:

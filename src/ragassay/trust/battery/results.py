@@ -16,7 +16,7 @@ MARK = 0.05
 """A family holds when the judge is wrong in at most this share of its pairs."""
 
 Outcome = Literal["pass", "fail", "lost", "not_applicable"]
-FamilyVerdict = Literal["holds", "doubtful", "fails", "not measured"]
+FamilyVerdict = Literal["holds", "not shown", "doubtful", "fails", "not measured"]
 _FEW_ROWS = 10  # an interval is clustered by row, and too narrow over fewer clusters
 _EXAMPLES = 3
 
@@ -71,8 +71,9 @@ class ProbeFigures:
 class FamilyFigures:
     """A family over all its probes and metrics.
 
-    verdict: "holds" where rate <= mark, "fails" where even the interval's lower end is above it,
-    "doubtful" between, "not measured" without a judged pair.
+    verdict: "holds" where even the interval's upper end is at most the mark, "fails" where even the
+    lower end is above it; between them "not shown" (to hold) where the rate itself is at most the
+    mark, else "doubtful"; "not measured" without a judged pair.
     """
 
     family: str
@@ -152,6 +153,9 @@ def sentence(judge: str, families: Sequence[FamilyFigures]) -> str:
         names = [f"{f.family} ({f.rate.value:.0%} wrong)" for f in measured if f.verdict == verdict]
         if names:
             clauses.append(f"{words} {', '.join(names)}")
+    unshown = sum(family.verdict == "not shown" for family in measured)
+    if unshown:
+        clauses.append(f"is not shown to hold in {unshown}, for too few rows")
     holding = sum(family.verdict == "holds" for family in measured)
     clauses.append(f"holds in {holding} of {len(measured)} families")
     lost = sum(family.lost for family in families)
@@ -257,8 +261,11 @@ def _family(
 def _family_verdict(rate: Figure, mark: float) -> FamilyVerdict:
     if rate.value is None:
         return "not measured"
-    if rate.value <= mark:
-        return "holds"
-    # Without an interval nothing shows that the share is above the mark by more than chance.
+    # Without an interval nothing is shown of the share, on either side of the mark.
     low = rate.interval.low if rate.interval is not None else 0.0
-    return "fails" if low > mark else "doubtful"
+    high = rate.interval.high if rate.interval is not None else 1.0
+    if high <= mark:
+        return "holds"
+    if low > mark:
+        return "fails"
+    return "not shown" if rate.value <= mark else "doubtful"

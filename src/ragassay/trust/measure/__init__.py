@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ragassay.trust.measure.panels import panel, repeat
     from ragassay.trust.measure.people import people_agreement
     from ragassay.trust.measure.probing import probe
+    from ragassay.trust.measure.run_trust import judge_trust
 
 __all__ = [
     "benchmark",
@@ -30,6 +31,7 @@ __all__ = [
     "certificates",
     "estimate",
     "import_labels",
+    "judge_trust",
     "next_rows",
     "panel",
     "people_agreement",
@@ -50,5 +52,6 @@ __getattr__ = lazy_names(
         "panels": ("panel", "repeat"),
         "people": ("people_agreement",),
         "probing": ("probe",),
+        "run_trust": ("judge_trust",),
     },
 )

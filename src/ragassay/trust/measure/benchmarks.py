@@ -47,7 +47,7 @@ class BenchmarkResult:
 
 
 def benchmark(
-    labels: object, judge: str | Sequence[str] = "offline", **options: Any
+    labels: object, judge: str | Sequence[str] | None = None, **options: Any
 ) -> JudgeBenchmark:
     """Any judges against human labels: every figure, pooled and as the mean over slices, with
     clustered intervals.
@@ -59,10 +59,11 @@ def benchmark(
 
 def run_benchmark(
     labels: object,
-    judge: str | Sequence[str] = "offline",
+    judge: str | Sequence[str] | None = None,
     *,
     cut: float | None = None,
     judge_cut: float | None = None,
+    judge_cuts: Mapping[str, float] | None = None,
     fp_cost: float = 1.0,
     fn_cost: float = 1.0,
     worst: int = 20,
@@ -73,16 +74,17 @@ def run_benchmark(
 ) -> BenchmarkResult:
     """Set judges beside the human labels of a source.
 
-    labels: anything that holds rows, with a label. judge: one or several, as a list or separated by
-    commas: "offline" or any other judge's URI (asked now, on the labelled rows only);
-    "recorded:NAME" (a key of the rows' `judges`, or a column; names after a comma are recorded ones
-    too; "recorded:*" = all; "recorded:FILE#COLUMN" = of another file, by id); "run:ID" (the scores
-    of a run in the store, by id). cut, judge_cut, fp_cost, fn_cost, worst, draws, seed: see
-    `trust.compare`. certificate: put what was measured of every judge that was asked into the
-    store, where runs of that judge find it. options: metric (what is asked, by default what the
-    rows' `task` says) and store; label, scale, slice, cluster, where, mapping, format of
-    `trust.read_labels`; and those of `ragassay.evaluate` (rubrics, base_url, max_cost, no_network
-    ...) for judges that are asked.
+    labels: anything that holds rows, with a label; or a run, or its name, whose imported labels are
+    meant. judge: None = the run's own, and offline for any other source; else one or several, as a
+    list or separated by commas: "offline" or any other judge's URI (asked now, on the labelled rows
+    only); "recorded:NAME" (a key of the rows' `judges`, or a column; names after a comma are
+    recorded ones too; "recorded:*" = all; "recorded:FILE#COLUMN" = of another file, by id);
+    "run:ID" (the scores of a run in the store, by id). cut, judge_cut, fp_cost, fn_cost, worst,
+    draws, seed: see `trust.compare`. certificate: put what was measured of every judge that was
+    asked into the store, where runs of that judge find it. options: metric (what is asked, by
+    default what the rows' `task` says) and store; label, scale, slice, cluster, where, mapping,
+    format of `trust.read_labels`; and those of `ragassay.evaluate` (rubrics, base_url, max_cost,
+    no_network ...) for judges that are asked.
 
     Raises SetupError (E0205 where judge, metric or cut is missing), DataError (E0313 to E0315), and
     what `evaluate` raises; BudgetExhausted E0604 or Interrupted where a judge was stopped before
@@ -95,7 +97,8 @@ def run_benchmark(
     check_draws(draws, seed)
     check_cuts(cut, judge_cut)
     check_costs(fp_cost, fn_cost)
-    context = measuring_context(labels, judge, cut=cut, judge_cut=judge_cut, **options)
+    options |= {"cut": cut, "judge_cut": judge_cut, "judge_cuts": judge_cuts}
+    context = measuring_context(labels, judge, default_judge="offline", **options)
     figures = compare(
         context.table,
         context.verdicts,
@@ -172,12 +175,20 @@ def _issue_certificates(
             profile=judge_run.profile,
             kind=result.kind,
             version=__version__,
+            design=_design(context.table),
         )
         certificates.append(certificate)
     with open_store(context.store) as store:
         for certificate in certificates:
             store.put_certificate(certificate)
     return tuple(certificates)
+
+
+def _design(table: LabelTable) -> str:
+    """How the labelled rows were drawn, as in a certificate."""
+    if not table.drawn.chance:
+        return "as given"
+    return "equal" if table.weight is None else "weighted"
 
 
 def _is_measured_whole(judge: JudgeFigures) -> bool:

@@ -35,7 +35,7 @@ class CalibrationResult:
 
 def calibrate(
     labels: object,
-    judge: str = "offline",
+    judge: str | None = None,
     *,
     kinds: Sequence[str] = KINDS,
     figure: str = "kappa",
@@ -49,15 +49,18 @@ def calibrate(
     `figure`.
 
     Everything is out-of-fold, folds by cluster; a new cut is tested on rows that it was not chosen
-    on. costs: of a wrong pass and a wrong fail, for figure "cost". options: as for
-    `ragassay.benchmark`, cut and judge_cut included. Raises SetupError E0101 for a figure or kind
-    that is none, E0205 where several judges are named.
+    on. labels, judge: as for `ragassay.benchmark`. costs: of a wrong pass and a wrong fail, for
+    figure "cost". options: as for `ragassay.benchmark`, cut and judge_cut included. Raises
+    SetupError E0101 for a figure or kind that is none, E0205 where several judges are named;
+    DataError E1202 for rows that were drawn with unequal chances.
     """
     check_draws(draws, seed)
     check_costs(*costs)
     check("--folds", folds, 2, 1000, "5 is usual")
     _check_names(figure, kinds)
-    context = measuring_context(labels, judge, **options)
+    context = measuring_context(
+        labels, judge, default_judge="offline", needs_equal="ragassay calibrate", **options
+    )
     aligned = context.only_judge()
     try:
         calibrations = _calibrations(aligned, kinds, folds, draws, seed)

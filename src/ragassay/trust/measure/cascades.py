@@ -61,7 +61,7 @@ def cascade(
     for where, value in (("--agreement", agreement), ("--confidence", confidence)):
         check(where, value, 0.001, 0.9999, "such as 0.9")
     names = [cheap] if expensive is None else [cheap, expensive]
-    context = measuring_context(labels, names, **options)
+    context = measuring_context(labels, names, needs_equal="ragassay cascade", **options)
     aligned = context.aligned()
     if len(aligned) != len(names):
         raise SetupError(

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragassay.core import BadRow, DataError, Profile, Sample, SetupError
+from ragassay.core import BadRow, DataError, Profile, Sample, SetupError, nearest, shorten
+from ragassay.trust.measure.run_table import RunLabels, labels_of_named_run
 from ragassay.trust.option_checks import check_cuts
 
 if TYPE_CHECKING:
@@ -152,10 +153,13 @@ class MeasuringContext:
 
 def measuring_context(
     labels: object,
-    judge: str | Sequence[str],
+    judge: str | Sequence[str] | None,
     *,
+    default_judge: str = "",
+    needs_equal: str = "",
     cut: float | None = None,
     judge_cut: float | None = None,
+    judge_cuts: Mapping[str, float] | None = None,
     metric: str | None = None,
     label: str = "label",
     scale: Sequence[float] = (),
@@ -169,19 +173,26 @@ def measuring_context(
 ) -> MeasuringContext:
     """Read the labels, and read or ask what the judges say of their rows.
 
-    The arguments are those of `run_benchmark`. Cuts are checked before anything is read, and the
-    options of `evaluate` before anything is asked.
+    The arguments are those of `run_benchmark`; labels may also be a run, or name one, whose
+    imported labels are meant. default_judge: of a file where none is named; that of a run is its
+    own. needs_equal: the command, where it cannot weight rows: unequal chances are then refused
+    with DataError E1202, before any judge is asked. Cuts are checked before anything is read, and
+    the options of `evaluate` before anything is asked.
     """
-    from ragassay.trust.label_table import read_labels
     from ragassay.trust.measure.capped_runs import CappedRuns
 
     check_cuts(cut, judge_cut)
-    names = judges_of(judge)
-    if not isinstance(labels, str | os.PathLike) and isinstance(labels, Iterator):
-        labels = list(labels)  # it is read more than once
+    of_run = labels_of_named_run(labels, metric, store)
+    if of_run is not None:
+        labels, metric = of_run.rows, of_run.metric
+        label, mapping, format = "label", None, None
+        default_judge = f"{_RUN}{of_run.run}"  # its verdicts are there already
+    names = judges_of(judge or default_judge)
+    labels = list(labels) if isinstance(labels, Iterator) else labels  # it is read more than once
     source = LabelSource(labels, mapping, format)
-    table = read_labels(
+    table = _read_table(
         labels,
+        of_run,
         label=label,
         judges=_recorded_in_rows(names),
         slice=slice,
@@ -191,18 +202,71 @@ def measuring_context(
         format=format,
         scale=scale,
     )
-    capped_runs = CappedRuns(options, store)
-    # Nobody is asked for a metric by recorded judges: it may be left out, whatever the rows' task.
-    if all(name.startswith(_RECORDED) for name in names):
-        metric_name = metric or ""
-    else:
-        metric_name = _metric_to_ask(metric, table)
-    reader = _VerdictReader(source, table, metric_name, capped_runs, store)
+    _check_equal_chances(table, needs_equal)
+    metric_name = _metric_of(names, metric, table)
+    reader = _VerdictReader(source, table, metric_name, CappedRuns(options, store), store)
     for name in names:
         reader.read(name)
-    verdicts = tuple(reader.verdicts.values())
+    verdicts = _with_cuts(reader.verdicts, judge_cuts or {})
     return MeasuringContext(
         source, table, verdicts, metric_name, reader.judge_runs, cut, judge_cut, store
+    )
+
+
+def _read_table(labels: object, of_run: RunLabels | None, **reading: Any) -> LabelTable:
+    """The table of the labels. of_run: the run that they were imported for, None for a file."""
+    from ragassay.trust.label_table import read_labels
+
+    if of_run is None:
+        return read_labels(labels, **reading)
+    table = read_labels(labels, population=of_run.population, **reading)
+    return replace(table, source=of_run.source, notes=(*of_run.notes, *table.notes))
+
+
+def _metric_of(names: Sequence[str], metric: str | None, table: LabelTable) -> str:
+    # Nobody is asked for a metric by recorded judges: it may be left out, whatever the rows' task.
+    if all(name.startswith(_RECORDED) for name in names):
+        return metric or ""
+    return _metric_to_ask(metric, table)
+
+
+def _with_cuts(by_judge: Mapping[str, Verdicts], cuts: Mapping[str, float]) -> tuple[Verdicts, ...]:
+    """The verdicts, with a cut of its own for each judge that has one.
+
+    Raises SetupError E0205 for a cut of a judge that is not there, E0101 for one that is not
+    finite.
+    """
+    for name, cut in cuts.items():
+        check_cuts(None, cut)
+        if name not in by_judge:
+            raise SetupError(
+                "E0205",
+                f"No judge is called {shorten(name, 60)!r}.{nearest(name, by_judge)}",
+                where="--judge-cut",
+                fix=f"name one of {', '.join(by_judge)}",
+            )
+    verdicts = []
+    for name, of_judge in by_judge.items():
+        # Its own verdict gives way to the cut.
+        verdicts.append(
+            replace(of_judge, cut=cuts[name], passes=None) if name in cuts else of_judge
+        )
+    return tuple(verdicts)
+
+
+def _check_equal_chances(table: LabelTable, command: str) -> None:
+    """Raise DataError E1202 for rows that stand for different numbers of rows."""
+    if not command or table.weight is None:
+        return
+    raise DataError(
+        "E1202",
+        "The labelled rows were drawn with unequal chances.",
+        where=table.source,
+        why=f"{command} takes rows that all had one chance, and cannot weight others",
+        fix=(
+            "draw a sheet with one chance for all: ragassay label next; ragassay benchmark and"
+            " ragassay estimate weight these rows"
+        ),
     )
 
 

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ragassay.api import open_run
 from ragassay.core import BadRow, HumanLabel, SetupError
+from ragassay.runs.corrected import metric_title, row_labels, run_rows, usual_kind
+from ragassay.runs.label_scales import as_unit_labels, scale_of_labels
+from ragassay.scoring.label_rounds import drawn_rows, missing_rounds
 from ragassay.trust.measure.capped_runs import CappedRuns
 from ragassay.trust.measure.run_labels import (
-    as_unit_labels,
     check_slice,
+    imported_labels,
     labelled_metric,
     labels_of_run,
-    run_rows,
-    scale_of_labels,
 )
 from ragassay.trust.option_checks import FEWEST_DRAWS, check_cuts, check_draws
 
 if TYPE_CHECKING:
     from ragassay.api import Run
-    from ragassay.trust.correction import Correction, RowLabel, RunRow
+    from ragassay.scoring.correction import Correction, RunRow
 
 Path = str | os.PathLike[str]
 Tell = Callable[[str], None]
@@ -77,7 +78,7 @@ def estimate(
     may cost calls; `tell` says so) and used only where they are like the run's. Raises DataError
     E0605 where labels cannot stand for the run, and others.
     """
-    from ragassay.trust.correction import corrected_metric
+    from ragassay.scoring.correction import corrected_metric
 
     check_cuts(cut, None)
     check_draws(FEWEST_DRAWS, seed)  # for the seed: the draws cannot be chosen here
@@ -85,10 +86,11 @@ def estimate(
         name = labelled_metric(opened, metric, imported=labels is None)
         check_slice(opened, by)
         if labels is None:
-            human_labels = _imported_labels(opened, name)
+            human_labels = imported_labels(opened, name)
         else:
-            human_labels = _labels_of_file(labels, name, label, scale, of)
-        kind = of or _usual_kind(opened, name)
+            of_file = _labels_of_file(labels, name, label, scale, of)
+            human_labels = _with_earlier_rounds(opened, name, of_file)
+        kind = of or usual_kind(opened, name)
         where = "the labels in the store" if labels is None else str(labels)
         points = scale_of_labels(human_labels, scale, where, kind)
         rows = list(run_rows(opened, name, kind))
@@ -98,32 +100,16 @@ def estimate(
             judged = _judged_calibration_set(labels, opened, name, kind, store, tell)
             calibration_rows = _with_label(judged, human_labels)
         if beside is not None:
-            if calibration_rows:
-                raise _no_second_scores()
-            rows = _with_second_scores(rows, beside, name, store)
+            rows = _with_second_scores(rows, beside, name, store, foreign=bool(calibration_rows))
         unit_labels = as_unit_labels(human_labels, kind, points, cut)
+        drawn = drawn_rows([] if calibration_rows else unit_labels, len(rows))
         return corrected_metric(
             rows,
-            _row_labels(unit_labels, calibration_rows, len(rows)),
-            metric=f"{name} (pass rate)" if kind == "pass" else name,
+            row_labels(unit_labels, drawn.chance, calibration_rows),
+            metric=metric_title(name, kind),
             by=by,
             seed=seed,
         )
-
-
-def _imported_labels(run: Run, metric: str) -> Sequence[HumanLabel]:
-    labels = labels_of_run(run, metric)
-    if not labels:
-        raise SetupError(
-            "E0206",
-            f"No label of {metric} was imported for this run.",
-            where=f"run {run.id}",
-            fix=(
-                f"ragassay label next {run.id} -o sheet.csv, and after labelling: "
-                f"ragassay label import {run.id} sheet.csv; or give --labels FILE"
-            ),
-        )
-    return labels
 
 
 def _labels_of_file(
@@ -134,12 +120,16 @@ def _labels_of_file(
     return read_sheet(source, name=metric, label=label, scale=scale, between=of == "mean").labels
 
 
-def _usual_kind(run: Run, metric: str) -> Kind:
-    """ "pass" where rows of the run passed or failed by the metric."""
-    for summary in run.summary.metrics:
-        if summary.metric == metric and summary.passed + summary.failed:
-            return "pass"
-    return "mean"
+def _with_earlier_rounds(run: Run, metric: str, labels: Sequence[HumanLabel]) -> list[HumanLabel]:
+    """The labels of a file, and those of earlier rounds that were imported for the run.
+
+    A later round was drawn from the rows that earlier ones left, and says nothing without them.
+    """
+    if not missing_rounds(labels):
+        return list(labels)
+    given = {label.row_id for label in labels}
+    earlier = [label for label in labels_of_run(run, metric) if label.row_id not in given]
+    return [*earlier, *labels]
 
 
 def _any_of_run(labels: Sequence[HumanLabel], rows: Sequence[RunRow]) -> bool:
@@ -164,9 +154,18 @@ def _no_second_scores() -> SetupError:
 
 
 def _with_second_scores(
-    rows: Sequence[RunRow], beside: str | Run, metric: str, store: Path | None
+    rows: Sequence[RunRow],
+    beside: str | Run,
+    metric: str,
+    store: Path | None,
+    *,
+    foreign: bool,
 ) -> list[RunRow]:
-    """The rows with the scores that another run's judge gave them."""
+    """The rows with the scores that another run's judge gave them. foreign: the labels are of other
+    rows, which that run does not hold.
+    """
+    if foreign:
+        raise _no_second_scores()
     with open_run(beside, store=store) as other:
         other_rows = run_rows(other, labelled_metric(other, metric), "mean")
         scores = {row.id: row.value for row in other_rows}
@@ -213,33 +212,3 @@ def _holds_texts(labels: object) -> bool:
         if error.code != "E0307":  # ids and labels alone: no column can be judged
             raise
     return False
-
-
-def _row_labels(
-    labels: Sequence[HumanLabel], calibration_rows: dict[str, RunRow], population: int
-) -> list[RowLabel]:
-    """Labels from 0 to 1, with one inclusion probability a row for all rounds together."""
-    from ragassay.trust.correction import RowLabel
-    from ragassay.trust.sampling import combined
-
-    # Several people may label a row: it was drawn once, with one chance in one round.
-    rounds: dict[str, tuple[int, float | None]] = {}
-    for label in labels:
-        rounds[label.row_id] = (max(1, label.round), label.inclusion_probability)
-    drawn: dict[str, tuple[int, float]] = {}
-    for row_id, (round_, chance) in rounds.items():
-        if chance is not None:
-            drawn[row_id] = (round_, chance)
-    # More rows than the run has were drawn from another one: their chances mean nothing here.
-    inclusion: dict[str, float] = {}
-    if drawn and len(drawn) <= population:
-        inclusion = dict(zip(drawn, combined(list(drawn.values()), population), strict=True))
-    return [
-        RowLabel(
-            label.row_id,
-            label.value,
-            inclusion.get(label.row_id),
-            calibration_rows.get(label.row_id),
-        )
-        for label in labels
-    ]

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 
 from ragassay.api import open_run
 from ragassay.core import HumanLabel, NothingToDo, RowResult, SetupError
+from ragassay.runs.label_scales import BINARY, scale_of_labels
 from ragassay.trust.measure.run_labels import (
-    BINARY,
     check_slice,
     labelled_metric,
     labels_of_run,
-    scale_of_labels,
     store_labels,
 )
 from ragassay.trust.option_checks import FEWEST_DRAWS, check_draws
@@ -50,7 +49,7 @@ def next_rows(
     *,
     output: Path,
     metric: str | None = None,
-    method: str = "active",
+    method: str = "uniform",
     audit: float = 0.2,
     slice: str | None = None,
     per_cluster: int | None = None,

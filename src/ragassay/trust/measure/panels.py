@@ -37,7 +37,7 @@ def panel(
     from ragassay.scoring import panels
 
     check_draws(draws, seed)
-    context = measuring_context(labels, judges, **options)
+    context = measuring_context(labels, judges, needs_equal="ragassay panel", **options)
     aligned = context.aligned()
     if len(aligned) < 2:
         raise SetupError(
@@ -143,7 +143,7 @@ class _RepeatedVerdicts:
 
     def add(self, run: Run, sample: int) -> None:
         """The verdicts of a run, which is the `sample`th, from 1."""
-        from ragassay.trust.measure.run_labels import verdict_value
+        from ragassay.runs.corrected import verdict_value
 
         (metric,) = run.manifest.metrics
         for row in run:

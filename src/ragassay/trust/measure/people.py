@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from ragassay.api import open_run
 from ragassay.core import HumanLabel, SetupError, Verdict
-from ragassay.trust.measure.run_labels import labelled_metric, labels_of_run, scale_of_labels
+from ragassay.runs.label_scales import default_cut, scale_of_labels
+from ragassay.trust.measure.run_labels import labelled_metric, labels_of_run
 from ragassay.trust.option_checks import check, check_cuts, check_draws
 
 if TYPE_CHECKING:
@@ -198,7 +199,6 @@ def _alt_test(
     import numpy as np
 
     from ragassay.scoring import annotators
-    from ragassay.trust.alignment import default_cut
 
     if judge.passes:
         least = default_cut(scale) if cut is None else cut

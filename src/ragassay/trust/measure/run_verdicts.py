@@ -70,7 +70,7 @@ def verdicts_of_run(table: LabelTable, judge: str, run: Run, metric: str) -> Ver
         ratings=reading.ratings_of_all(),
         missing=reading.missing(),
         rationales=reading.rationales,
-        fingerprints=manifest.judge.fingerprints,
+        fingerprints=manifest.judge.measured_as,
         warnings=warnings,
         confidence=_confidence(run, reading.request_keys, len(table)),
     )

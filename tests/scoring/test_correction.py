@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ragassay.core import DataError
-from ragassay.trust.correction import RowLabel, RunRow, corrected_metric
+from ragassay.scoring.correction import RowLabel, RunRow, corrected_metric
 
 
 def world(
