@@ -44,6 +44,7 @@ from ragassay.models.offline.combiner import (
 from ragassay.models.offline.encoder import Encoder
 from ragassay.models.offline.facts.checker import FactChecker
 from ragassay.models.offline.facts.finding import CONFLICT, Finding
+from ragassay.models.offline.facts.retold import Retold
 from ragassay.models.offline.features import TASKS, Rarity, TextFigures
 from ragassay.models.offline.heads import Head
 from ragassay.models.offline.heads import unpack as unpack_trees
@@ -194,9 +195,12 @@ class Engine:
 
     def _read(self, call: MatchCall) -> MatchReply:
         passage_index = self.passage_index(call)
-        lexical = TASKS[call.task](call.text, passage_index, self.rarity)
+        told = Retold(call.text, ())
+        if call.task == "support" and self.reads_facts:
+            told = self._facts.retold(call, passage_index)
+        lexical = TASKS[call.task](told.text, passage_index, self.rarity)
         explained = {name: round(lexical.figures[name], 4) for name in _EXPLAIN[call.task]}
-        places = parts(call.text, self._length) if call.task == "support" else [(0, len(call.text))]
+        places = parts(told.text, self._length) if call.task == "support" else [(0, len(told.text))]
         if len(places) > MOST_READ:
             raise CallError(
                 "too_long",
@@ -204,7 +208,7 @@ class Engine:
             )
         read: list[tuple[int, int, NetworkInput]] = []
         for start, end in places:
-            part = network_input(call.text[start:end], passage_index, self.rarity, self.tokenizer)
+            part = network_input(told.text[start:end], passage_index, self.rarity, self.tokenizer)
             if part is not None:
                 read.append((start, end, part))
         if not read or not passage_index.keys.any() or not has_words(call.text):
@@ -226,7 +230,8 @@ class Engine:
             judge_inputs |= inputs(call.task, lowest(outputs))
             if call.task == "support":
                 explained["contradicted"] = round(sigmoid(judge_inputs["contradicted"]), 4)
-                unsupported = self._unsupported_in_parts(call.text, read, outputs)
+                spans = self._unsupported_in_parts(told.text, read, outputs)
+                unsupported = tuple(told.in_claim(start, end) for start, end in spans)
         if not FIGURES.isdisjoint(judge.names):
             judge_inputs |= self._closeness(call, passage_index, lexical)
         probability = round(judge.probability(judge_inputs), 4)

@@ -12,6 +12,7 @@ from ragassay.core import MatchCall
 from ragassay.models.offline.facts.cache import FactsCache
 from ragassay.models.offline.facts.finding import CONFLICT, Finding
 from ragassay.models.offline.facts.reader import FactReader
+from ragassay.models.offline.facts.retold import Retold, retold
 from ragassay.models.offline.features import Rarity
 from ragassay.models.offline.reading import PassageIndex
 from ragassay.models.offline.windows import scores
@@ -55,6 +56,13 @@ class FactChecker:
             if is_whole or finding.status == CONFLICT:
                 found.append(_moved(finding, pieces))
         return sorted(found, key=_order)
+
+    def retold(self, call: MatchCall, passages: PassageIndex) -> Retold:
+        """The claim with its amounts and dates as the passages write them."""
+        if sum(map(len, passages.passages)) > MOST_READ:
+            return Retold(call.text, ())
+        read = [self._cache.of(text) for text in passages.passages]
+        return retold(self._cache.of(call.text), read)
 
     def _whole(self, passages: PassageIndex) -> list[_Piece]:
         return [_Piece(number, 0, text) for number, text in enumerate(passages.passages)]

@@ -39,13 +39,15 @@ class Finding:
 
 class Candidate(NamedTuple):
     """A fact of a passage at [start, end) beside one of the claim. same: whether both say the same;
-    None where they cannot be compared.
+    None where they cannot be compared. is_whole: whether it says all that the claim's says, and not
+    the month of a day alone.
     """
 
     passage: int
     start: int
     end: int
     same: bool | None
+    is_whole: bool = True
 
 
 class Match(NamedTuple):

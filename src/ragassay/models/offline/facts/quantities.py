@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ragassay.models.offline.facts import number_words
+from ragassay.models.offline.facts.spoken_amounts import SpokenAmount, spoken_amounts
 from ragassay.models.offline.facts.units_of_measure import PATTERN as UNIT
 from ragassay.models.offline.facts.units_of_measure import PREFIXES, Unit, unit_named
 from ragassay.models.offline.reading import stem
@@ -165,6 +166,37 @@ def quantities(text: str, taken: Sequence[tuple[int, int]] = ()) -> list[Quantit
     """The quantities of a text, in order. taken: places that are something else, such as dates."""
     marks = [match.span() for match in _LIST_MARK.finditer(text)]
     closed = [*taken, *marks]
+    spoken: list[Quantity] = []
+    for amount in spoken_amounts(text):
+        if not any(start < amount.end and amount.start < end for start, end in closed):
+            spoken.append(_spoken(text, amount))
+            closed.append((amount.start, amount.end))
+    found = _written(text, closed)
+    return sorted([*found, *spoken], key=_start) if spoken else found
+
+
+def _start(quantity: Quantity) -> int:
+    return quantity.start
+
+
+def _spoken(text: str, amount: SpokenAmount) -> Quantity:
+    """The quantity that several words tell."""
+    value, place = float(amount.value), (amount.start, amount.end)
+    if not amount.unit:
+        return Quantity(*place, value, value, ORDINAL, "", "", False, SPELLED, value, ("quarter",))
+    unit = unit_named(amount.unit) or Unit(COUNT, 1.0)
+    before = text[max(0, amount.start - 40) : amount.start]
+    about = _ABOUT.search(before)
+    bound = _bound(text, before[: about.start()] if about else before, amount.end)
+    base, nouns = value * unit.factor, _nouns(text, amount.end)
+    is_about = about is not None
+    return Quantity(
+        *place, base, base, unit.measure, amount.unit, bound, is_about, SPELLED, value, nouns
+    )
+
+
+def _written(text: str, closed: Sequence[tuple[int, int]]) -> list[Quantity]:
+    """The quantities of which a number is written with its unit, in order."""
     found: list[Quantity] = []
     at = 0
     while match := _NUMBER.search(text, at):
@@ -318,6 +350,10 @@ def _unit(text: str, end: int, prefix: str | None) -> tuple[str, int]:
         return "", end
     if name in ("A", "S", "T", "G", "L", "H") and match.group().startswith(" "):
         return "", end
+    if name.lower() == "second" and match.group().startswith(" ") and text[end - 1].isdigit():
+        # "The last 16 second leg": seconds are many.
+        if text[end - 1] != "1" or text[max(0, end - 2) : end - 1].isdigit():
+            return "", end
     return name, match.end()
 
 

@@ -8,10 +8,12 @@ stands nowhere is absent.
 
 from __future__ import annotations
 
+import re
 import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, product
+from operator import attrgetter
 from typing import TypeVar
 
 from ragassay.models.offline.facts.clauses import Reading, Word, start_of
@@ -49,6 +51,14 @@ _Fact = TypeVar("_Fact", Quantity, Date)
 
 _UPWARDS = {"at least": True, "more than": True, "at most": False, "less than": False}
 
+_NOUN_BEHIND = re.compile(r" [a-z]+")
+_TODAY = re.compile(r"\b(?:this|last|next) (?:year|season)\b", re.IGNORECASE)
+_LEAST_BESIDE = 2
+"""Content words of a sentence beside a name, fewer of which say nothing of it."""
+
+_ASKED, _SHORT = 0.4, 8
+"""Weight of a question's words for what a claim of so many content words says."""
+
 _AT_TIMES = frozenset(("opposite:open", "opposite:begin", "opposite:arrive"))
 """Concepts whose one side at a time may be the other side until then."""
 
@@ -73,6 +83,7 @@ class FactReader:
         capitals = claim.capitals.union(*(p.capitals for p in self._passages))
         self._capitals = capitals
         self._names_of_claim = claim.names_with(capitals)
+        self._asked = _asked(claim, question)
         self._names = [passage.names_with(capitals) for passage in passages]
 
     def findings(self) -> list[Finding]:
@@ -138,7 +149,14 @@ class FactReader:
             for other in passage.dates:
                 agrees = mine.agrees(other)
                 if agrees or (mine.differs(other) and mine.is_end == other.is_end):
-                    candidates.append(Candidate(number, other.start, other.end, agrees))
+                    # Of "this year" nobody knows which one it is.
+                    if not agrees and mine.years and _is_told_from_today(passage, other):
+                        continue
+                    place = (number, other.start, other.end)
+                    candidates.append(Candidate(*place, agrees, other.covers(mine)))
+        if mine.day and any(candidate.same and candidate.is_whole for candidate in candidates):
+            # The day is there: another year, or another month, is of another thing.
+            candidates = [each for each in candidates if each.same or each.is_whole]
         said = self._claim.reading.text[mine.start : mine.end].lower()
 
         def is_said(candidate: Candidate) -> bool:
@@ -146,15 +164,44 @@ class FactReader:
             here = (each for each in self._claim.dates if each is not mine)
             return any(each.agrees(other) for each in here)
 
-        may_be_absent = said not in self._known_words
+        may_be_absent = said not in self._known_words and not self._is_aside(mine)
         return self._finding("date", mine, candidates, may_be_absent=may_be_absent, is_said=is_said)
+
+    def _is_aside(self, mine: Date) -> bool:
+        """Whether a year only says which of several things is meant: "the film (2019)", "the 2017
+        film".
+        """
+        text = self._claim.reading.text
+        if mine.years is None or mine.month is not None:
+            return False
+        if text[mine.start - 1 : mine.start] == "(" and text[mine.end : mine.end + 1] == ")":
+            return True
+        before = text[max(0, mine.start - 4) : mine.start].lower()
+        return before.endswith("the ") and _NOUN_BEHIND.match(text, mine.end) is not None
 
     def _name(self, mine: Name) -> Finding | None:
         is_unknown = not any(map(self._knows, mine.words))
         if is_unknown and not self._is_short_form(mine):
             said = self._claim.reading.text[mine.start : mine.end]
+            if self._is_quoted(mine) or self._shouts:
+                return None
             return Finding("name", ABSENT, mine.start, mine.end, said)
+        beside = self._claim.content_by_sentence[self._claim.reading.sentence_at(mine.start)]
+        if len(beside) < len(mine.words) + _LEAST_BESIDE:
+            return None
         return self._finding("name", mine, self._other_names(mine))
+
+    def _is_quoted(self, mine: Name) -> bool:
+        """Whether a name is part of a title in quotation marks, in which any word has a capital."""
+        text = self._claim.reading.text
+        start, end = self._claim.sentence(mine.start)
+        opening = max(text.rfind(mark, start, mine.start) for mark in '"“')
+        return opening >= 0 and any(mark in text[mine.end : end] for mark in '"”')
+
+    @property
+    def _shouts(self) -> bool:
+        """Whether the claim is written in capitals."""
+        return self._claim.reading.text.isupper()
 
     def _side(self, mine: Side) -> Finding | None:
         # "Open until 9 pm" is "closes at 9 pm".
@@ -215,10 +262,11 @@ class FactReader:
         """
         matches = self._matches(mine.start, mine.end, candidates)
         agreeing = max((m for m in matches if m.candidate.same), key=_score, default=None)
-        denying = max((m for m in matches if m.candidate.same is False), key=_score, default=None)
+        denied = (m for m in matches if m.candidate.same is False)
+        denying = max(denied, key=attrgetter("score"), default=None)
         said = self._claim.reading.text[mine.start : mine.end]
         if denying is not None and self._outweighs(rule, denying, agreeing, is_said):
-            number, start, end, _ = denying.candidate
+            number, start, end = denying.candidate[:3]
             passage = self._passages[number]
             found = passage.reading.text[start:end]
             place = Place(number, *passage.sentence(start))
@@ -244,10 +292,12 @@ class FactReader:
             ahead = margin.in_sentence
         if is_said is not None and is_said(denying.candidate):
             ahead = BOTH_SAID
-        return denying.score - agreeing.score >= ahead
+        return denying.score - _score(agreeing) >= ahead
 
     def _matches(self, start: int, end: int, candidates: Iterable[Candidate]) -> list[Match]:
-        weights = self._claim.near(start, end)
+        weights = dict(self._claim.near(start, end))
+        for word in self._asked:
+            weights[word] = max(weights.get(word, 0.0), _ASKED)
         around = {word: self._weight(word) * weight for word, weight in weights.items()}
         total = sum(around.values())
         matches: list[Match] = []
@@ -326,13 +376,31 @@ class FactReader:
                     yield Candidate(number, other.start, other.end, False)
 
 
+def _asked(claim: TextFacts, question: TextFacts) -> frozenset[str]:
+    """What the question speaks of, where the claim leaves it out: "No more than five years." """
+    said = [word for word in claim.reading.words if word.content]
+    if len(said) > _SHORT:
+        return frozenset()
+    return frozenset(word.stem for word in question.reading.words if word.content)
+
+
+def _is_told_from_today(passage: TextFacts, date: Date) -> bool:
+    """Whether the sentence of a date tells years from the day on which it was written."""
+    start, end = passage.sentence(date.start)
+    return _TODAY.search(passage.reading.text, start, end) is not None
+
+
 def _beginning_at(facts: Sequence[_Fact], start: int) -> _Fact:
     """The fact that begins there."""
     return next(fact for fact in facts if fact.start == start)
 
 
+_PARTLY = 0.6
+"""Weight of what agrees with a part of a fact alone, such as the month of a day."""
+
+
 def _score(match: Match) -> float:
-    return match.score
+    return match.score if match.candidate.is_whole else _PARTLY * match.score
 
 
 def _same_level(mine: Level, other: Level) -> bool | None:
