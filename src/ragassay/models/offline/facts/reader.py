@@ -45,6 +45,7 @@ from ragassay.models.offline.facts.same_quantity import (
     says_little,
 )
 from ragassay.models.offline.facts.text_facts import TextFacts
+from ragassay.models.offline.facts.told_of_another import ToldOfAnother
 from ragassay.models.offline.features import Rarity
 
 _Fact = TypeVar("_Fact", Quantity, Date)
@@ -97,6 +98,7 @@ class FactReader:
         found += exchanged(claim, self._passages, self._capitals, self._weight)
         found += turned_roles(claim, self._names_of_claim, self._passages, self._names)
         found += replaced_names(claim, self._passages, self._capitals)
+        found += self._told_of_others()
         found += [self._side(side) for side in claim.sides]
         found += [self._level(level) for level in claim.levels]
         return [finding for finding in found if finding is not None]
@@ -202,6 +204,12 @@ class FactReader:
     def _shouts(self) -> bool:
         """Whether the claim is written in capitals."""
         return self._claim.reading.text.isupper()
+
+    def _told_of_others(self) -> list[Finding]:
+        asked = self._question.names_with(self._capitals)
+        mine, theirs = self._names_of_claim, self._names
+        rule = ToldOfAnother(self._claim, mine, self._passages, theirs, asked, self._weight)
+        return rule.findings()
 
     def _side(self, mine: Side) -> Finding | None:
         # "Open until 9 pm" is "closes at 9 pm".

@@ -17,7 +17,7 @@ from ragassay.models.offline.facts.quantities import Quantity, quantities
 class TextFacts:
     """The facts of a text. vocabulary: its words in lower case; capitals: those that are names
     beyond doubt; openers: those that open a sentence, where any word has a capital.
-    content_by_sentence: sentence -> its content words.
+    content_by_sentence: sentence -> its content words; stems_by_clause: clause -> the stems of its own.
     """
 
     reading: Reading
@@ -30,6 +30,7 @@ class TextFacts:
     capitals: frozenset[str]
     openers: frozenset[str]
     content_by_sentence: Mapping[int, Sequence[Word]]
+    stems_by_clause: Mapping[int, frozenset[str]]
     _near: dict[tuple[int, int], dict[str, float]] = field(default_factory=dict, repr=False)
 
     def near(self, start: int, end: int) -> dict[str, float]:
@@ -77,4 +78,8 @@ def read_facts(text: str) -> TextFacts:
         frozenset(capitalised(reading)),
         frozenset(opening_words(reading)),
         content_words(reading, "sentence"),
+        {
+            clause: frozenset(word.stem for word in words)
+            for clause, words in content_words(reading, "clause").items()
+        },
     )
