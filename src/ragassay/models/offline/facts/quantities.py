@@ -369,8 +369,21 @@ def _bound(text: str, before: str, end: int) -> str:
             return name
     for name, pattern in _BOUNDS_BEFORE:
         if pattern.search(before):
-            return name
+            return _TURNED[name] if _NOT_BEFORE.search(before) else name
     return ""
+
+
+_NOT_BEFORE = re.compile(
+    r"\b(?:not|never|n't|nobody|nothing)\b(?: \w+){1,3} (?:than|over|above|under|below|beyond)\s*$",
+    re.IGNORECASE,
+)
+_TURNED = {
+    "more than": "at most",
+    "less than": "at least",
+    "at least": "at least",
+    "at most": "at most",
+}
+"""What "not take more than" says."""
 
 
 def _digits(match: re.Match[str]) -> int:

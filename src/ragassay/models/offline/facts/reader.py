@@ -17,7 +17,9 @@ from operator import attrgetter
 from typing import TypeVar
 
 from ragassay.models.offline.facts.clauses import Reading, Word, start_of
+from ragassay.models.offline.facts.comparisons import turned_comparisons
 from ragassay.models.offline.facts.dates import Date
+from ragassay.models.offline.facts.denied_clauses import denied_clauses
 from ragassay.models.offline.facts.exchange import exchanged
 from ragassay.models.offline.facts.finding import (
     ABSENT,
@@ -54,6 +56,7 @@ _UPWARDS = {"at least": True, "more than": True, "at most": False, "less than": 
 
 _NOUN_BEHIND = re.compile(r" [a-z]+")
 _TODAY = re.compile(r"\b(?:this|last|next) (?:year|season)\b", re.IGNORECASE)
+_COMPARED = re.compile(r"\b(?:than|compared with|against)(?: in| on| that of)? $", re.IGNORECASE)
 _LEAST_BESIDE = 2
 """Content words of a sentence beside a name, fewer of which say nothing of it."""
 
@@ -99,6 +102,8 @@ class FactReader:
         found += turned_roles(claim, self._names_of_claim, self._passages, self._names)
         found += replaced_names(claim, self._passages, self._capitals)
         found += self._told_of_others()
+        found += turned_comparisons(claim, self._passages)
+        found += denied_clauses(claim, self._passages, self._weight)
         found += [self._side(side) for side in claim.sides]
         found += [self._level(level) for level in claim.levels]
         return [finding for finding in found if finding is not None]
@@ -138,6 +143,9 @@ class FactReader:
         candidates: list[Candidate] = []
         for number, passage in enumerate(self._passages):
             for other in passage.quantities:
+                # "Cards larger than 512 GB are not supported": at most that.
+                if passage.denies(other.start) != self._claim.denies(mine.start):
+                    continue
                 if other.bound and mine.measure == other.measure and equal(mine, other):
                     same = _UPWARDS[mine.bound] == _UPWARDS[other.bound]
                     candidates.append(Candidate(number, other.start, other.end, same))
@@ -153,6 +161,8 @@ class FactReader:
                 if agrees or (mine.differs(other) and mine.is_end == other.is_end):
                     # Of "this year" nobody knows which one it is.
                     if not agrees and mine.years and _is_told_from_today(passage, other):
+                        continue
+                    if not agrees and _is_compared_with(passage, other):
                         continue
                     place = (number, other.start, other.end)
                     candidates.append(Candidate(*place, agrees, other.covers(mine)))
@@ -212,6 +222,8 @@ class FactReader:
         return rule.findings()
 
     def _side(self, mine: Side) -> Finding | None:
+        if self._claim.is_comparison(mine.word):
+            return None  # told by which is more than which
         # "Open until 9 pm" is "closes at 9 pm".
         if mine.concept in _AT_TIMES and any(d.minutes is not None for d in self._claim.dates):
             return None
@@ -234,8 +246,10 @@ class FactReader:
         )
 
     def _same_side(self, mine: Side, passage: TextFacts, other: Side) -> bool:
-        if other.sign == mine.sign or mine.opposite_named:
-            return other.sign == mine.sign
+        if other.sign == mine.sign or passage.compares(other.word.start):
+            return True
+        if mine.opposite_named and other.word.stem != mine.word.stem:
+            return False
         # Two negations may turn one thing, and one may stand at another word of it.
         in_clause, in_sentence = self._claim.negations(mine)
         there_in_clause, there_in_sentence = passage.negations(other)
@@ -382,6 +396,11 @@ class FactReader:
                 words = _beside(passage.reading, other)
                 if (before and before == words[0]) or (behind and behind == words[1]):
                     yield Candidate(number, other.start, other.end, False)
+
+
+def _is_compared_with(passage: TextFacts, date: Date) -> bool:
+    """Whether a date is one that another is compared with: "less than in 2021"."""
+    return _COMPARED.search(passage.reading.text, max(0, date.start - 20), date.start) is not None
 
 
 def _asked(claim: TextFacts, question: TextFacts) -> frozenset[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ragassay.models.offline.facts.clause_polarity import PolarClause, polar_clauses
 from ragassay.models.offline.facts.clauses import Reading, Word, content_words, near, read
 from ragassay.models.offline.facts.dates import Date, dates
 from ragassay.models.offline.facts.names import Name, capitalised, names, opening_words
-from ragassay.models.offline.facts.polarity import Side, is_exception, sides, turns
+from ragassay.models.offline.facts.polarity import Side, is_exception, is_negation, sides, turns
 from ragassay.models.offline.facts.quantifiers import Level, levels
 from ragassay.models.offline.facts.quantities import Quantity, quantities
 
@@ -31,6 +32,7 @@ class TextFacts:
     openers: frozenset[str]
     content_by_sentence: Mapping[int, Sequence[Word]]
     stems_by_clause: Mapping[int, frozenset[str]]
+    polar_clauses: tuple[PolarClause, ...]
     _near: dict[tuple[int, int], dict[str, float]] = field(default_factory=dict, repr=False)
 
     def near(self, start: int, end: int) -> dict[str, float]:
@@ -49,6 +51,23 @@ class TextFacts:
     def sentence(self, place: int) -> tuple[int, int]:
         """Start and end of the sentence that holds the place."""
         return self.reading.sentences[self.reading.sentence_at(place)]
+
+    def is_comparison(self, word: Word) -> bool:
+        """Whether a word says how one thing is beside another: "cheaper than", "more medals than"."""
+        words = self.reading.words_in(word.end, self.reading.sentences[word.sentence][1])[:4]
+        is_comparative = word.lower.endswith("er") or word.lower in ("more", "less")
+        return is_comparative and any(each.lower == "than" for each in words)
+
+    def denies(self, place: int) -> bool:
+        """Whether a negation stands in the clause of a place."""
+        start, end = self.reading.clauses[self.reading.clause_at(place)]
+        return any(map(is_negation, self.reading.words_in(start, end)))
+
+    def compares(self, place: int) -> bool:
+        """Whether the clause of a place denies something of what is more, or less, than another."""
+        start, end = self.reading.clauses[self.reading.clause_at(place)]
+        words = self.reading.words_in(start, end)
+        return any(word.lower == "than" for word in words) and any(map(is_negation, words))
 
     def negations(self, side: Side) -> tuple[int, int]:
         """How many words turn what is said by a word: those of its clause and what makes an
@@ -82,4 +101,5 @@ def read_facts(text: str) -> TextFacts:
             clause: frozenset(word.stem for word in words)
             for clause, words in content_words(reading, "clause").items()
         },
+        tuple(polar_clauses(reading)),
     )
