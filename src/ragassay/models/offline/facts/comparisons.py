@@ -54,19 +54,22 @@ def comparisons(text: TextFacts) -> Iterator[Comparison]:
         for at, word in enumerate(words):
             if word.lower != "than":
                 continue
-            found = _comparison(words, at)
-            if found is not None and not any(map(is_negation, words)):
+            beside = [each for each in words if each.clause == word.clause]
+            found = _comparison(beside, beside.index(word))
+            if found is not None and not any(map(is_negation, beside)):
                 yield found
 
 
 def _comparison(words: Sequence[Word], than: int) -> Comparison | None:
     for at in range(than - 1, max(-1, than - 1 - _MOST_WORDS), -1):
-        pair = " ".join(word.lower for word in words[at : at + 2])
+        pair = " ".join(word.lower for word in words[max(0, at - 1) : at + 1])
+        is_pair = pair in _kinds()
         kind = _kinds().get(pair) or _kinds().get(words[at].lower)
         if kind is None:
             continue
+        at -= is_pair
         second = _thing(words[than + 1 :])
-        between = frozenset(word.stem for word in words[at + 1 : than] if word.content)
+        between = frozenset(w.stem for w in words[at + 1 + is_pair : than] if w.content)
         first = frozenset(word.stem for word in words[:at] if word.content)
         if not first or not second:
             return None

@@ -363,7 +363,12 @@ def _article(text: str, end: int) -> int:
     return match.end() - end if match else 0
 
 
+_AHEAD = re.compile(r"\s+(?:before|ahead|in advance|prior to|earlier|beforehand)\b", re.IGNORECASE)
+
+
 def _bound(text: str, before: str, end: int) -> str:
+    if _AHEAD.match(text, end):
+        return ""  # "no later than two hours before" is at least two hours
     for name, pattern in _BOUNDS_BEHIND:
         if pattern.match(text, end):
             return name

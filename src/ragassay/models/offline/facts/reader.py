@@ -20,6 +20,7 @@ from ragassay.models.offline.facts.clauses import Reading, Word, start_of
 from ragassay.models.offline.facts.comparisons import turned_comparisons
 from ragassay.models.offline.facts.dates import Date
 from ragassay.models.offline.facts.denied_clauses import denied_clauses
+from ragassay.models.offline.facts.directions import direction
 from ragassay.models.offline.facts.exchange import exchanged
 from ragassay.models.offline.facts.finding import (
     ABSENT,
@@ -33,7 +34,7 @@ from ragassay.models.offline.facts.finding import (
 )
 from ragassay.models.offline.facts.names import Name, is_short_for, same_name, same_word
 from ragassay.models.offline.facts.polarity import Side
-from ragassay.models.offline.facts.quantifiers import CONFLICTS, Level
+from ragassay.models.offline.facts.quantifiers import CONFLICTS, Level, fits_share
 from ragassay.models.offline.facts.quantities import COUNT, Quantity
 from ragassay.models.offline.facts.replaced import replaced_names
 from ragassay.models.offline.facts.roles import turned_roles
@@ -48,6 +49,7 @@ from ragassay.models.offline.facts.same_quantity import (
 )
 from ragassay.models.offline.facts.text_facts import TextFacts
 from ragassay.models.offline.facts.told_of_another import ToldOfAnother
+from ragassay.models.offline.facts.unrestricted import unrestricted
 from ragassay.models.offline.features import Rarity
 
 _Fact = TypeVar("_Fact", Quantity, Date)
@@ -102,6 +104,8 @@ class FactReader:
         found += turned_roles(claim, self._names_of_claim, self._passages, self._names)
         found += replaced_names(claim, self._passages, self._capitals)
         found += self._told_of_others()
+        found += unrestricted(claim, self._passages, self._weight)
+        found += [self._direction(fact) for fact in (*claim.quantities, *claim.dates)]
         found += turned_comparisons(claim, self._passages)
         found += denied_clauses(claim, self._passages, self._weight)
         found += [self._side(side) for side in claim.sides]
@@ -151,6 +155,19 @@ class FactReader:
                     candidates.append(Candidate(number, other.start, other.end, same))
         return self._finding("bound", mine, candidates)
 
+    def _direction(self, mine: Quantity | Date) -> Finding | None:
+        """ "Before" against "after" one time."""
+        side = direction(self._claim.reading.text, mine.start)
+        if not side:
+            return None
+        candidates: list[Candidate] = []
+        for number, passage in enumerate(self._passages):
+            for other in _alike(mine, passage):
+                there = direction(passage.reading.text, other.start)
+                if there:
+                    candidates.append(Candidate(number, other.start, other.end, side == there))
+        return self._finding("direction", mine, candidates)
+
     def _date(self, mine: Date) -> Finding | None:
         if mine.years and self._is_computed_year(mine.years[0]):
             return None
@@ -158,7 +175,8 @@ class FactReader:
         for number, passage in enumerate(self._passages):
             for other in passage.dates:
                 agrees = mine.agrees(other)
-                if agrees or (mine.differs(other) and mine.is_end == other.is_end):
+                alike = mine.is_end == other.is_end or (mine.day and mine.day == other.day)
+                if agrees or (mine.differs(other) and alike):
                     # Of "this year" nobody knows which one it is.
                     if not agrees and mine.years and _is_told_from_today(passage, other):
                         continue
@@ -261,6 +279,10 @@ class FactReader:
     def _level(self, mine: Level) -> Finding | None:
         candidates: list[Candidate] = []
         for number, passage in enumerate(self._passages):
+            for share in passage.quantities:
+                if share.measure == "percent" and mine.head.stem in share.nouns[:2]:
+                    same = fits_share(mine.level, share.low)
+                    candidates.append(Candidate(number, share.start, share.end, same))
             for other in passage.levels:
                 if other.head.stem == mine.head.stem:
                     same = _same_level(mine, other)
@@ -396,6 +418,18 @@ class FactReader:
                 words = _beside(passage.reading, other)
                 if (before and before == words[0]) or (behind and behind == words[1]):
                     yield Candidate(number, other.start, other.end, False)
+
+
+def _alike(mine: Quantity | Date, passage: TextFacts) -> Iterator[Quantity | Date]:
+    """The facts of a passage that name the same time or amount."""
+    if isinstance(mine, Date):
+        for date in passage.dates:
+            if mine.agrees(date) and mine.covers(date) and date.covers(mine):
+                yield date
+        return
+    for other in passage.quantities:
+        if mine.measure == other.measure != COUNT and close(mine.low, other.low):
+            yield other
 
 
 def _is_compared_with(passage: TextFacts, date: Date) -> bool:

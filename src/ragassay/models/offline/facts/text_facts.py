@@ -9,7 +9,14 @@ from ragassay.models.offline.facts.clause_polarity import PolarClause, polar_cla
 from ragassay.models.offline.facts.clauses import Reading, Word, content_words, near, read
 from ragassay.models.offline.facts.dates import Date, dates
 from ragassay.models.offline.facts.names import Name, capitalised, names, opening_words
-from ragassay.models.offline.facts.polarity import Side, is_exception, is_negation, sides, turns
+from ragassay.models.offline.facts.polarity import (
+    Side,
+    is_exception,
+    is_full_negation,
+    is_negation,
+    sides,
+    turns,
+)
 from ragassay.models.offline.facts.quantifiers import Level, levels
 from ragassay.models.offline.facts.quantities import Quantity, quantities
 
@@ -61,7 +68,8 @@ class TextFacts:
     def denies(self, place: int) -> bool:
         """Whether a negation stands in the clause of a place."""
         start, end = self.reading.clauses[self.reading.clause_at(place)]
-        return any(map(is_negation, self.reading.words_in(start, end)))
+        words = self.reading.words_in(start, end)
+        return any(is_full_negation(words, at) for at in range(len(words)))
 
     def compares(self, place: int) -> bool:
         """Whether the clause of a place denies something of what is more, or less, than another."""
