@@ -40,6 +40,7 @@ from ragassay.models.offline.combiner import (
     sigmoid,
     support_odds,
     unpack,
+    with_odds,
 )
 from ragassay.models.offline.encoder import Encoder
 from ragassay.models.offline.facts.checker import FactChecker
@@ -77,6 +78,12 @@ is as sure as SURE that it is a paraphrase.
 SURE = 0.5
 """Chosen on train and dev rows. Of 24 claims with an absent fact that the network gives more than
 this, people called 19 supported; of 304 that it gives less, 40.
+"""
+
+AGREEING = 0.4
+"""Log-odds by which a claim is more probable all of whose amounts and dates the passages have.
+Fitted on dev rows beside the network's probability: 0.6 to 0.75 for such claims, 0.35 to 0.4 for
+others with amounts; the difference and a little more is taken.
 """
 
 # The figures that explain a reply to a reader, by task.
@@ -234,7 +241,11 @@ class Engine:
                 unsupported = tuple(told.in_claim(start, end) for start, end in spans)
         if not FIGURES.isdisjoint(judge.names):
             judge_inputs |= self._closeness(call, passage_index, lexical)
-        probability = round(judge.probability(judge_inputs), 4)
+        probability = judge.probability(judge_inputs)
+        if call.task == "support" and self.reads_facts and not findings:
+            if self._facts.agree(call, passage_index):
+                probability = with_odds(probability, AGREEING)
+        probability = round(probability, 4)
         if findings and probability < SURE:
             probability = min(probability, ABSENT_PROBABILITY)
             unsupported = _places(findings)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ragassay.core import MatchCall
+from ragassay.models.offline.facts.agreeing import facts_agree
 from ragassay.models.offline.facts.cache import FactsCache
 from ragassay.models.offline.facts.finding import CONFLICT, Finding
 from ragassay.models.offline.facts.reader import FactReader
@@ -63,6 +64,13 @@ class FactChecker:
             return Retold(call.text, ())
         read = [self._cache.of(text) for text in passages.passages]
         return retold(self._cache.of(call.text), read)
+
+    def agree(self, call: MatchCall, passages: PassageIndex) -> bool:
+        """Whether the claim gives amounts or dates, and the passages have all of them."""
+        if sum(map(len, passages.passages)) > MOST_READ:
+            return False
+        read = [self._cache.of(text) for text in passages.passages]
+        return facts_agree(self._cache.of(call.text), read)
 
     def _whole(self, passages: PassageIndex) -> list[_Piece]:
         return [_Piece(number, 0, text) for number, text in enumerate(passages.passages)]
