@@ -32,18 +32,24 @@ _OF_A_NOUN = frozenset("without nothing none hardly".split())
 
 
 class PolarClause(NamedTuple):
-    """A clause of a text: whether it denies, and how much each of its words counts."""
+    """A clause of a text: whether it denies, and how much each of its words counts. target: stem of
+    the word that a negation stands at; "" where a word itself denies, or what is denied is left
+    out. in_sentence: words of the whole sentence that deny.
+    """
 
     start: int
     end: int
     denies: bool
     stems: Mapping[str, float]
+    target: str
+    in_sentence: int
 
 
 def polar_clauses(reading: Reading) -> Iterator[PolarClause]:
     """The clauses of a text of which it is told whether they deny."""
     text = reading.text
     before: Mapping[str, float] = {}
+    denials = [_denials_in(reading.words_in(*place)) for place in reading.sentences]
     last = -1
     for clause, (start, end) in enumerate(reading.clauses):
         words = reading.words_in(start, end)
@@ -63,7 +69,19 @@ def polar_clauses(reading: Reading) -> Iterator[PolarClause]:
         is_mixed = is_mixed or any(word.lower in _OF_A_NOUN for word in words)
         is_mixed = is_mixed or bool(turning and _THAN.search(text, start, end))
         if not is_mixed and _NO_DENIAL.search(text, start, end) is None:
-            yield PolarClause(start, end, len(turning) == 1, stems)
+            target = _target(words, min(turning)) if turning else ""
+            yield PolarClause(start, end, bool(turning), stems, target, denials[sentence])
+
+
+def _denials_in(words: Sequence[Word]) -> int:
+    return sum(is_negation(words[at]) or _turns(words, at) for at in range(len(words)))
+
+
+def _target(words: Sequence[Word], at: int) -> str:
+    """Stem of the first content word that a negation stands before."""
+    if not is_negation(words[at]):
+        return ""
+    return next((word.stem for word in words[at + 1 :] if word.content), "")
 
 
 def _leaves_out(reading: Reading, start: int, end: int) -> bool:

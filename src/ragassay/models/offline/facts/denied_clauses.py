@@ -48,6 +48,17 @@ def denied_clauses(
     return found
 
 
+def _is_of_one_thing(mine: PolarClause, other: PolarClause, words: Mapping[str, float]) -> bool:
+    """Whether what one of two clauses denies is what the other one affirms, and neither sentence
+    denies more than that.
+    """
+    if (mine.in_sentence, other.in_sentence) not in ((0, 1), (1, 0)):
+        return False
+    target, affirmed = (other.target, words) if other.denies else (mine.target, other.stems)
+    shared = words.keys() & other.stems
+    return len(shared) >= _LEAST_WORDS and (not target or target in affirmed)
+
+
 def _contrary(
     mine: PolarClause, words: Mapping[str, float], passages: Sequence[TextFacts]
 ) -> tuple[int, PolarClause, float] | None:
@@ -61,6 +72,6 @@ def _contrary(
             share /= total
             if other.denies == mine.denies:
                 same = max(same, share)
-            elif share > best:
+            elif share > best and _is_of_one_thing(mine, other, words):
                 best, contrary = share, (number, other, share)
     return contrary if best >= _LEAST and best - same >= _AHEAD else None
