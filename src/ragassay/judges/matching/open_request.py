@@ -24,6 +24,23 @@ _CITATION = re.compile(
     r"\s?(?:\[\^?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]|【\d{1,3}(?:†[^】\n]{0,60})?】)"
 )
 
+_INSTEAD = (
+    "name a language model with --judge openai:MODEL, or a model in a folder with --judge"
+    " local:FOLDER"
+)
+_UNREAD = {
+    "unread_code": f"code: the claim is code, which the offline judge does not read; {_INSTEAD}",
+    "unread_table": (
+        "table: a number of the claim stands in a table whose row and column it does not name, so"
+        f" that the offline judge cannot place it; {_INSTEAD}"
+    ),
+    "unread_sum": (
+        "sum: the claim gives a total or a mean of several numbers, which the offline judge does"
+        f" not compute; {_INSTEAD}"
+    ),
+}
+"""Figure of a reply -> why there is no verdict."""
+
 _NEAR_CUT = (
     "near its cut: of so unsure a yes, people agree with about half; name a language model with"
     " --judge openai:MODEL, or label such rows: ragassay label next"
@@ -79,6 +96,9 @@ class OpenRequest:
             if not 0.0 <= reply.probability <= 1.0:  # false for NaN as well
                 reason = "the model gave no probability between 0 and 1"
                 return self.lost(Status.UNPARSED, reason, spent(replies))
+            unread = next((why for name, why in _UNREAD.items() if name in reply.features), "")
+            if unread:
+                return self.lost(Status.ABSTAINED, unread, spent(replies))
             usable.append(reply)
         if len(usable) != len(self.calls):
             return self.lost(Status.FAILED, "the model gave too few replies", spent(replies))

@@ -203,30 +203,23 @@ class Engine:
     def _read(self, call: MatchCall) -> MatchReply:
         passage_index = self.passage_index(call)
         told = Retold(call.text, ())
-        if call.task == "support" and self.reads_facts:
+        reads_facts = call.task == "support" and self.reads_facts
+        if reads_facts:
             told = self._facts.retold(call, passage_index)
         lexical = TASKS[call.task](told.text, passage_index, self.rarity)
         explained = {name: round(lexical.figures[name], 4) for name in _EXPLAIN[call.task]}
-        places = parts(told.text, self._length) if call.task == "support" else [(0, len(told.text))]
-        if len(places) > MOST_READ:
-            raise CallError(
-                "too_long",
-                f"the claim has more than the {MOST_READ * LONGEST_TEXT:,} tokens that are read",
-            )
-        read: list[tuple[int, int, NetworkInput]] = []
-        for start, end in places:
-            part = network_input(told.text[start:end], passage_index, self.rarity, self.tokenizer)
-            if part is not None:
-                read.append((start, end, part))
+        read = self._inputs(call.task, told.text, passage_index)
         if not read or not passage_index.keys.any() or not has_words(call.text):
             return MatchReply(0.0, features=explained)
         findings: list[Finding] = []
-        if call.task == "support" and self.reads_facts:
+        if reads_facts:
             findings = self._facts.findings(call, passage_index)
             if findings and findings[0].status == CONFLICT:
                 # What is denied is not supported, whatever else it shares with the passages: the
                 # network need not read it.
                 return _denied(call, findings, explained)
+            unread = self._facts.unreadable(call, passage_index, findings)
+            explained |= {unread: 1.0} if unread else {}
         judge = self._judges[call.task]
         judge_inputs = dict(lexical.figures)
         unsupported: tuple[tuple[int, int], ...] = ()
@@ -242,9 +235,8 @@ class Engine:
         if not FIGURES.isdisjoint(judge.names):
             judge_inputs |= self._closeness(call, passage_index, lexical)
         probability = judge.probability(judge_inputs)
-        if call.task == "support" and self.reads_facts and not findings:
-            if self._facts.agree(call, passage_index):
-                probability = with_odds(probability, AGREEING)
+        if not findings and reads_facts and self._facts.agree(call, passage_index):
+            probability = with_odds(probability, AGREEING)
         probability = round(probability, 4)
         if findings and probability < SURE:
             probability = min(probability, ABSENT_PROBABILITY)
@@ -257,6 +249,23 @@ class Engine:
             unsupported=unsupported,
             findings=_told(findings) if probability < SURE else (),
         )
+
+    def _inputs(
+        self, task: str, text: str, passage_index: PassageIndex
+    ) -> list[tuple[int, int, NetworkInput]]:
+        """What the network reads: each part of the text, with its place and its window."""
+        places = parts(text, self._length) if task == "support" else [(0, len(text))]
+        if len(places) > MOST_READ:
+            raise CallError(
+                "too_long",
+                f"the claim has more than the {MOST_READ * LONGEST_TEXT:,} tokens that are read",
+            )
+        read: list[tuple[int, int, NetworkInput]] = []
+        for start, end in places:
+            part = network_input(text[start:end], passage_index, self.rarity, self.tokenizer)
+            if part is not None:
+                read.append((start, end, part))
+        return read
 
     def _unsupported_in_parts(
         self,

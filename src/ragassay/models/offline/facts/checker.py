@@ -14,6 +14,7 @@ from ragassay.models.offline.facts.cache import FactsCache
 from ragassay.models.offline.facts.finding import CONFLICT, Finding
 from ragassay.models.offline.facts.reader import FactReader
 from ragassay.models.offline.facts.retold import Retold, retold
+from ragassay.models.offline.facts.unreadable import unreadable
 from ragassay.models.offline.features import Rarity
 from ragassay.models.offline.reading import PassageIndex
 from ragassay.models.offline.windows import scores
@@ -71,6 +72,16 @@ class FactChecker:
             return False
         read = [self._cache.of(text) for text in passages.passages]
         return facts_agree(self._cache.of(call.text), read)
+
+    def unreadable(
+        self, call: MatchCall, passages: PassageIndex, findings: Sequence[Finding]
+    ) -> str:
+        """Why the claim cannot be judged, by the name of its figure; "" where it can."""
+        if sum(map(len, passages.passages)) > MOST_READ:
+            return ""
+        read = [self._cache.of(text) for text in passages.passages]
+        question = self._cache.of(call.question or "")
+        return unreadable(self._cache.of(call.text), question, read, findings)
 
     def _whole(self, passages: PassageIndex) -> list[_Piece]:
         return [_Piece(number, 0, text) for number, text in enumerate(passages.passages)]

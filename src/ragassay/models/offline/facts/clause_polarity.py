@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -27,8 +27,8 @@ _NO_DENIAL = re.compile(
 
 _IF = re.compile(r"\W*(?:if|when|whether|unless|until|except)\b", re.IGNORECASE)
 _THAN = re.compile(r"\bthan\b", re.IGNORECASE)
-_BEING = frozenset("is are was were be been being remain remains".split())
-_OF_A_NOUN = frozenset("without nothing none hardly".split())
+_BEING = frozenset(["is", "are", "was", "were", "be", "been", "being", "remain", "remains"])
+_OF_A_NOUN = frozenset(["without", "nothing", "none", "hardly"])
 
 
 class PolarClause(NamedTuple):
@@ -65,12 +65,20 @@ def polar_clauses(reading: Reading) -> Iterator[PolarClause]:
             near = 1.0 if _leaves_out(reading, start, end) else BESIDE
             stems = {**{stem: near * value for stem, value in before.items()}, **own}
         before, last = stems, sentence
-        is_mixed = len(turning) > 1 or any(map(is_exception, words)) or _IF.match(text, start, end)
-        is_mixed = is_mixed or any(word.lower in _OF_A_NOUN for word in words)
-        is_mixed = is_mixed or bool(turning and _THAN.search(text, start, end))
-        if not is_mixed and _NO_DENIAL.search(text, start, end) is None:
+        if not _is_mixed(text, words, turning, (start, end)):
             target = _target(words, min(turning)) if turning else ""
             yield PolarClause(start, end, bool(turning), stems, target, denials[sentence])
+
+
+def _is_mixed(
+    text: str, words: Sequence[Word], turning: Collection[int], place: tuple[int, int]
+) -> bool:
+    """Whether it cannot be told if a clause affirms or denies."""
+    if len(turning) > 1 or any(map(is_exception, words)):
+        return True
+    if any(word.lower in _OF_A_NOUN for word in words) or _IF.match(text, *place):
+        return True
+    return bool(_NO_DENIAL.search(text, *place) or (turning and _THAN.search(text, *place)))
 
 
 def _denials_in(words: Sequence[Word]) -> int:

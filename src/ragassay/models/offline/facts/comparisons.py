@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -11,13 +10,13 @@ from ragassay.models.offline.facts.clauses import Word
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.polarity import is_negation
 from ragassay.models.offline.facts.text_facts import TextFacts
-from ragassay.models.offline.facts.word_lists import lines
+from ragassay.models.offline.facts.word_lists import lines, word_set
 
 _LEAST = 0.5
 """Share of the words for a thing that another's must have to be the same thing."""
 
 _MOST_WORDS = 6
-_OF_ALL = frozenset("it they that this those these one ones other others both two".split())
+_OF_ALL = word_set("of_all")
 
 
 class Comparison(NamedTuple):
@@ -51,7 +50,7 @@ def comparisons(text: TextFacts) -> Iterator[Comparison]:
     reading = text.reading
     for start, end in reading.sentences:
         words = reading.words_in(start, end)
-        for at, word in enumerate(words):
+        for word in words:
             if word.lower != "than":
                 continue
             beside = [each for each in words if each.clause == word.clause]

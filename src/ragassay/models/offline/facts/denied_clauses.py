@@ -1,5 +1,5 @@
-"""A clause that affirms what the passages deny of the same thing, or the other way round, whichever
-of its words the negation stands at: "Trout live in the lake" beside "home to char but not to trout".
+"""A clause that affirms what the passages deny of the same thing, or the other way round, at
+whichever word the negation stands: "Trout live in the lake" beside "home to char but not to trout".
 """
 
 from __future__ import annotations

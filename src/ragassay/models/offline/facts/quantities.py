@@ -350,11 +350,12 @@ def _unit(text: str, end: int, prefix: str | None) -> tuple[str, int]:
         return "", end
     if name in ("A", "S", "T", "G", "L", "H") and match.group().startswith(" "):
         return "", end
-    if name.lower() == "second" and match.group().startswith(" ") and text[end - 1].isdigit():
-        # "The last 16 second leg": seconds are many.
-        if text[end - 1] != "1" or text[max(0, end - 2) : end - 1].isdigit():
-            return "", end
+    if name.lower() == "second" and match.group().startswith(" ") and _MANY.search(text[:end]):
+        return "", end  # "the last 16 second leg": seconds are many
     return name, match.end()
+
+
+_MANY = re.compile(r"(?:[2-9]|\d\d)$")
 
 
 def _article(text: str, end: int) -> int:

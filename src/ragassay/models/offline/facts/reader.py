@@ -105,7 +105,8 @@ class FactReader:
         found += replaced_names(claim, self._passages, self._capitals)
         found += self._told_of_others()
         found += unrestricted(claim, self._passages, self._weight)
-        found += [self._direction(fact) for fact in (*claim.quantities, *claim.dates)]
+        found += [self._direction(quantity) for quantity in claim.quantities]
+        found += [self._direction(date) for date in claim.dates]
         found += turned_comparisons(claim, self._passages)
         found += denied_clauses(claim, self._passages, self._weight)
         found += [self._side(side) for side in claim.sides]

@@ -13,11 +13,8 @@ from ragassay.models.offline.facts.names import Name
 from ragassay.models.offline.facts.text_facts import TextFacts
 from ragassay.models.offline.facts.word_lists import word_set
 
-_DETERMINERS = frozenset("the a an those these this that its his her their of in for".split())
-_AUXILIARIES = frozenset(
-    "is are was were be been has have had do does did will would shall should can could may might"
-    " must isn't aren't wasn't weren't don't doesn't didn't won't can't".split()
-)
+_DETERMINERS = word_set("determiners")
+_AUXILIARIES = word_set("auxiliaries")
 _MOST_WITHOUT_VERB = 3
 
 
@@ -59,9 +56,7 @@ def segments(text: TextFacts, names: Sequence[Name]) -> list[Segment]:
             found[-1] = before._replace(names=before.names + own, stems=before.stems | stems)
             continue
         if before is not None and _lacks_verb(text.reading.words_in(start, end), own):
-            stems |= before.stems - {
-                word for name in before.names for word in _stems_of(text, name)
-            }
+            stems |= before.stems.difference(*(_stems_of(text, name) for name in before.names))
         found.append(Segment(sentence, start, own, stems))
     return found
 

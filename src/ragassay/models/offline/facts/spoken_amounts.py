@@ -1,4 +1,4 @@
-"""Amounts that are told in several words: "one in five", "a year and a half", "half a year", "Q3"."""
+"""Amounts told in several words: "one in five", "a year and a half", "half a year", "Q3"."""
 
 from __future__ import annotations
 

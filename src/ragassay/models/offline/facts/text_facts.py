@@ -25,7 +25,8 @@ from ragassay.models.offline.facts.quantities import Quantity, quantities
 class TextFacts:
     """The facts of a text. vocabulary: its words in lower case; capitals: those that are names
     beyond doubt; openers: those that open a sentence, where any word has a capital.
-    content_by_sentence: sentence -> its content words; stems_by_clause: clause -> the stems of its own.
+    content_by_sentence: sentence -> its content words; stems_by_clause: clause -> the stems of its
+    own. polar_clauses: its clauses, and whether each denies.
     """
 
     reading: Reading
@@ -60,7 +61,7 @@ class TextFacts:
         return self.reading.sentences[self.reading.sentence_at(place)]
 
     def is_comparison(self, word: Word) -> bool:
-        """Whether a word says how one thing is beside another: "cheaper than", "more medals than"."""
+        """Whether a word compares two things: "cheaper than", "more medals than"."""
         words = self.reading.words_in(word.end, self.reading.sentences[word.sentence][1])[:4]
         is_comparative = word.lower.endswith("er") or word.lower in ("more", "less")
         return is_comparative and any(each.lower == "than" for each in words)
@@ -105,9 +106,13 @@ def read_facts(text: str) -> TextFacts:
         frozenset(capitalised(reading)),
         frozenset(opening_words(reading)),
         content_words(reading, "sentence"),
-        {
-            clause: frozenset(word.stem for word in words)
-            for clause, words in content_words(reading, "clause").items()
-        },
+        _stems_by_clause(reading),
         tuple(polar_clauses(reading)),
     )
+
+
+def _stems_by_clause(reading: Reading) -> dict[int, frozenset[str]]:
+    found: dict[int, frozenset[str]] = {}
+    for clause, words in content_words(reading, "clause").items():
+        found[clause] = frozenset(word.stem for word in words)
+    return found

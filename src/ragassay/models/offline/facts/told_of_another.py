@@ -11,6 +11,7 @@ from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.names import Name, same_name
 from ragassay.models.offline.facts.segments import Segment, doers, segments
 from ragassay.models.offline.facts.text_facts import TextFacts
+from ragassay.models.offline.facts.word_lists import word_set
 
 _LEAST, _AHEAD = 0.4, 0.2
 """Share of what the claim says of the name that the segment of another one has, and by how much
@@ -22,10 +23,8 @@ _BESIDE_ANOTHER, _BEHIND = 0.4, 0.8
 one says, if a pronoun may stand for the name.
 """
 
-_PRONOUNS = frozenset(
-    "he she it they him her them his hers its their theirs who which that this these".split()
-)
-_LINKS = frozenset("in at from to of for with on into under over near against".split())
+_PRONOUNS = word_set("pronouns")
+_LINKS = word_set("links")
 _FRONTED = 4
 """Words of a place that is named before its clause."""
 
