@@ -82,7 +82,10 @@ def _is_mixed(
 
 
 def _denials_in(words: Sequence[Word]) -> int:
-    return sum(is_negation(words[at]) or _turns(words, at) for at in range(len(words)))
+    denials = 0
+    for at, word in enumerate(words):
+        denials += is_negation(word) or is_exception(word) or _turns(words, at)
+    return denials
 
 
 def _target(words: Sequence[Word], at: int) -> str:

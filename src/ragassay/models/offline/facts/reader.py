@@ -108,8 +108,10 @@ class FactReader:
         found += [self._direction(quantity) for quantity in claim.quantities]
         found += [self._direction(date) for date in claim.dates]
         found += turned_comparisons(claim, self._passages)
-        found += denied_clauses(claim, self._passages, self._weight)
-        found += [self._side(side) for side in claim.sides]
+        sides = [self._side(side) for side in claim.sides]
+        found += sides
+        if not any(sides):  # which name the very word
+            found += denied_clauses(claim, self._passages, self._weight)
         found += [self._level(level) for level in claim.levels]
         return [finding for finding in found if finding is not None]
 
@@ -266,6 +268,8 @@ class FactReader:
 
     def _same_side(self, mine: Side, passage: TextFacts, other: Side) -> bool:
         if other.sign == mine.sign or passage.compares(other.word.start):
+            return True
+        if self._claim.compares(mine.word.start):  # "not take more than 80 mg"
             return True
         if mine.opposite_named and other.word.stem != mine.word.stem:
             return False

@@ -92,14 +92,14 @@ def _is_one(mine: Quantity, other: Quantity) -> bool:
 
 def _dates(claim: TextFacts, passages: Sequence[TextFacts]) -> Iterator[_Change]:
     for mine in claim.dates:
-        said = claim.reading.text[mine.start : mine.end]
+        said = claim.reading.text[mine.start : mine.end].rstrip(".")
         if _stands_in(said, passages):
             continue
         for passage in passages:
             other = next((each for each in passage.dates if _is_one_day(mine, each)), None)
             if other is not None:
-                words = passage.reading.text[other.start : other.end]
-                yield _Change(mine.start, mine.end, words)
+                words = passage.reading.text[other.start : other.end].rstrip(".")
+                yield _Change(mine.start, mine.start + len(said), words)
                 break
 
 
