@@ -214,12 +214,12 @@ class Engine:
         findings: list[Finding] = []
         if reads_facts:
             findings = self._facts.findings(call, passage_index)
-            if findings and findings[0].status == CONFLICT:
+            unread = self._facts.unreadable(call, passage_index, findings)
+            explained |= {unread: 1.0} if unread else {}
+            if findings and findings[0].status == CONFLICT and not unread:
                 # What is denied is not supported, whatever else it shares with the passages: the
                 # network need not read it.
                 return _denied(call, findings, explained)
-            unread = self._facts.unreadable(call, passage_index, findings)
-            explained |= {unread: 1.0} if unread else {}
         judge = self._judges[call.task]
         judge_inputs = dict(lexical.figures)
         unsupported: tuple[tuple[int, int], ...] = ()

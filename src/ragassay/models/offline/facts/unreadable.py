@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ragassay.models.offline.facts.finding import ABSENT, CONFLICT, Finding
+from ragassay.models.offline.facts.finding import CONFLICT, Finding
 from ragassay.models.offline.facts.quantities import Quantity
 from ragassay.models.offline.facts.same_quantity import same_quantity, says_little
 from ragassay.models.offline.facts.text_facts import TextFacts
@@ -32,6 +32,8 @@ _SUMS = re.compile(
     r"on average|average[sd]?|mean|adds? up|all told|overall)\b",
     re.IGNORECASE,
 )
+_MEAN = re.compile(r"average|mean", re.IGNORECASE)
+NUMBER = "number"
 _LEAST_STATED = 2
 
 _ROW = re.compile(r"^[ \t]*\|?(?:[^|\n]*\|){2,}[^|\n]*$|^[^\t\n]*(?:\t[^\t\n]*){2,}$", re.MULTILINE)
@@ -47,14 +49,15 @@ def unreadable(
     findings: Sequence[Finding],
 ) -> str:
     """CODE, TABLE or SUM where a claim takes what is not done here; "" where it can be judged, and
-    where the passages deny it.
+    where the passages deny something else of it.
     """
-    if any(finding.status == CONFLICT for finding in findings):
+    conflicts = [finding for finding in findings if finding.status == CONFLICT]
+    if _needs_sum(claim, passages, findings) and all(each.rule == NUMBER for each in conflicts):
+        return SUM
+    if conflicts:
         return ""
     if is_code(claim.reading.text):
         return CODE
-    if _needs_sum(claim, passages, findings):
-        return SUM
     return TABLE if _is_lost_in_a_table(claim, question, passages) else ""
 
 
@@ -70,19 +73,24 @@ def is_code(text: str) -> bool:
 def _needs_sum(
     claim: TextFacts, passages: Sequence[TextFacts], findings: Sequence[Finding]
 ) -> bool:
-    """Whether a number of the claim that stands nowhere is told to be made of several."""
-    if _SUMS.search(claim.reading.text) is None:
-        return False
-    if any(_SUMS.search(passage.reading.text) for passage in passages):
+    """Whether a number of the claim that stands nowhere is told to be made of several, and may be:
+    a total is more than each, and a mean lies between them.
+    """
+    sums = _SUMS.search(claim.reading.text)
+    if sums is None or any(_SUMS.search(passage.reading.text) for passage in passages):
         return False  # the passages may give the sum themselves
-    places = {(each.start, each.end) for each in findings if each.status == ABSENT}
+    is_mean = _MEAN.search(sums.group()) is not None
+    places = {(each.start, each.end) for each in findings if each.rule == NUMBER}
     for mine in claim.quantities:
-        if (mine.start, mine.end) in places:
-            alike = 0
-            for passage in passages:
-                alike += sum(other.measure == mine.measure for other in passage.quantities)
-            if alike >= _LEAST_STATED:
-                return True
+        if (mine.start, mine.end) not in places:
+            continue
+        alike: list[float] = []
+        for passage in passages:
+            alike += [other.low for other in passage.quantities if other.measure == mine.measure]
+        if len(alike) < _LEAST_STATED:
+            continue
+        if min(alike) < mine.low < max(alike) if is_mean else mine.low > max(alike):
+            return True
     return False
 
 
