@@ -2,8 +2,8 @@
 
 A line of a file of pairs: {"id", "kind", "question", "contexts", "good", "bad"}; "question" may be
 missing. rows_by_hand.jsonl and rows_close_by_hand.jsonl were written for this benchmark, and the
-two everyday files, of 20 texts each, before the rules that they measure: the rules were built on the
-first, and the second was split off by text and only measured.
+two everyday files, of 20 texts each, before the rules that they measure: the rules were built on
+the first, and the second was split off by text and only measured.
 """
 
 from __future__ import annotations
