@@ -24,13 +24,15 @@ PERIODS = {
 @pytest.mark.parametrize(("text", "percent"), SHARES.items())
 def test_so_many_of_so_many_are_a_share(text: str, percent: float) -> None:
     (found,) = quantities(text)
-    assert (found.measure, found.low) == ("percent", pytest.approx(percent))
+    assert found.measure == "percent"
+    assert found.low == pytest.approx(percent)
 
 
 @pytest.mark.parametrize(("text", "seconds"), PERIODS.items())
 def test_a_period_may_have_a_half_or_a_quarter_behind_it(text: str, seconds: float) -> None:
     (found,) = quantities(text)
-    assert (found.measure, found.low) == ("time", pytest.approx(seconds))
+    assert found.measure == "time"
+    assert found.low == pytest.approx(seconds)
 
 
 def test_the_third_quarter_is_q3() -> None:
