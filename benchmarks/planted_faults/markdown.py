@@ -19,6 +19,14 @@ ABOUT = {
     "by hand, close to the passage": (
         "The same texts; the good twins nearly repeat a sentence of the passage."
     ),
+    "everyday, built on": (
+        "Short texts on products, policies, travel, health, money, science and law; most good twins"
+        " are reworded. Rules of the reader of facts were built on these."
+    ),
+    "everyday, held back": (
+        "Other texts of the same kinds, written at the same time and not looked at while the rules"
+        " were built."
+    ),
     "rules, dev rows": (
         "Good twins are dev rows that people called supported; rules planted the fault."
     ),

@@ -47,7 +47,7 @@ EXPECTED = {
         "answer_relevance@3",
         "f08e7c0598f18e7b8c6113a34016b704",
         "16bdb953e4fa506a7174541ddff1fe2c",
-        "4a38cbca1ae14ebee25c741c87f12769",
+        "f344ea48e9de5ca6d1b6bf7c0f13ee72",
     ),
     "answer_relevance_5": (
         "answer_relevance_5@3",
@@ -59,13 +59,13 @@ EXPECTED = {
         "chunk_relevance@2",
         "516bcdb416a9b98f241c5d8d34ffd301",
         "ab9c2b39130857e952638008019c0c76",
-        "f5e44ec9e6168ed6ce43b7aa0504e6be",
+        "cffd9e485821906f6be56ab14d26d289",
     ),
     "claim_sources": (
         "claim_sources@2",
         "be4e40192bf5e94164413e52c1653199",
         "cb979112623f32d2c2ade6efea6e5b78",
-        "23daf897b719fdb27c2da94964c2783c",
+        "0acd9591d939f28eed430064889938f2",
     ),
     "claims": (
         "claims@2",
@@ -83,7 +83,7 @@ EXPECTED = {
         "context_relevance@3",
         "95c01238f95468e7bddacedb8f29b7c2",
         "0074abc48b67a8a74dc9147e9d4508b9",
-        "e53e86528092d8fdf282e02066228f99",
+        "f1a03409e5760136258af1f376e9052d",
     ),
     "context_relevance_dual_1": (
         "context_relevance_dual_1@2",
@@ -113,7 +113,7 @@ EXPECTED = {
         "context_sufficiency@2",
         "29434973ab9cc10af59fe1e45679b204",
         "1e233a480001231653d5f022e5cad282",
-        "e0bfd880da03b0ab9d8353bf7a17bffa",
+        "950c56747f5d0a96b3738e97fc59996f",
     ),
     "context_sufficiency_open": (
         "context_sufficiency_open@2",
@@ -125,19 +125,19 @@ EXPECTED = {
         "correctness@2",
         "3a5b9f803e9d01430dcfb9c6b97caf15",
         "269702ac890a7f1915e2ae84d8dcd1ec",
-        "2e67d75bcc7c2c2d8eb880d85131b188",
+        "6b7cb9c9ffa7d51afd1be68f6172fd6b",
     ),
     "correctness_3": (
         "correctness_3@2",
         "f707d574295dd1bc8a7fc27fc50d112b",
         "310b093a97c9cbd91df06a36510e0882",
-        "74757ee65b46a6e12c80f2b4883b1052",
+        "232bd92ad4acf333fda3531eb3471605",
     ),
     "entailment": (
         "entailment@2",
         "ed6fd66103ce7fcbd14052b7091e5972",
         "4ceff1c82322c41ba5b799f1d8cab547",
-        "732e88e57fe1518cb5cc7c5088bd9458",
+        "220554e523ed8ac43eb1f651b5f27945",
     ),
     "entities": (
         "entities@2",
@@ -149,7 +149,7 @@ EXPECTED = {
         "groundedness@4",
         "0c63e2a49cb6ed40525af81542033e03",
         "b087f148d4ed9a0cf933d21fc792e3e6",
-        "7ff9cea6afab1699de1121f0e5066876",
+        "af4ce96d4e0f29d88986e49f10ae9198",
     ),
     "guidelines": (
         "guidelines@2",
@@ -197,7 +197,7 @@ EXPECTED = {
         "sentence_relevance@2",
         "7ff162d3e2e464e3952a23ecec51dbb2",
         "d200de64322a64232ebe3e39a14e5032",
-        "95448c6bfe0bcc5a79f95477eb5307dd",
+        "aa09b7fa9b2cbc0974368f6c3e1577e6",
     ),
     "trivial": (
         "trivial@1",

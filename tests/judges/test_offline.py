@@ -66,6 +66,16 @@ def run(
     return calls, [by_key[r.key] for r in requests]
 
 
+def answered(judge: OfflineJudge, request: Request, *replies: Reply) -> tuple[Judgment, ...]:
+    """The Judgments of one Request, with these replies to its calls."""
+    flow = judge.answer((request,))
+    next(flow)
+    with pytest.raises(StopIteration) as end:
+        flow.send(replies)
+    settled: tuple[Judgment, ...] = end.value.value
+    return settled
+
+
 def test_requests_become_the_three_kinds_of_match_calls() -> None:
     half = (MatchReply(0.6),)
     assert run(claim("c", "a", "b"), replies=half)[0] == [
@@ -114,6 +124,47 @@ def test_a_cut_of_the_model_moves_the_pass_mark_and_not_the_probability(
     )
     assert "(passes from 0.20" in judgment.rationale
     assert judge.fingerprint("groundedness") != JUDGE.fingerprint("groundedness")
+
+
+@pytest.mark.parametrize(
+    ("probability", "status", "passes"),
+    [
+        (0.19, Status.JUDGED, False),
+        (0.2, Status.ABSTAINED, None),
+        (0.29, Status.ABSTAINED, None),
+        (0.3, Status.JUDGED, True),
+    ],
+)
+def test_a_yes_near_the_cut_is_no_verdict_and_a_no_stays_one(
+    probability: float, status: Status, passes: bool | None
+) -> None:
+    judge = OfflineJudge("v1", {}, RUBRICS, {"support": 0.2}, near={"support": 0.3})
+    (judgment,) = answered(judge, claim("c", "a"), MatchReply(probability))
+    assert (judgment.status, judgment.passes) == (status, passes)
+    assert (judgment.rating is None) is (status is Status.ABSTAINED)
+    assert judgment.reason.startswith("near its cut: ") is (status is Status.ABSTAINED)
+    assert judge.fingerprint("groundedness") != OfflineJudge(
+        "v1", {}, RUBRICS, {"support": 0.2}
+    ).fingerprint("groundedness")
+
+
+def test_what_is_near_the_cut_says_how_near_and_keeps_its_probability() -> None:
+    judge = OfflineJudge("v1", {}, RUBRICS, {"support": 0.2}, near={"support": 0.3})
+    (judgment,) = answered(judge, claim("c", "a"), MatchReply(0.25))
+    assert judgment.probability == 0.25
+    assert judgment.rationale == (
+        "The probability is 0.25, too near the cut: 0.20; yes counts from 0.30 on."
+    )
+
+
+def test_the_sources_and_the_sufficiency_of_contexts_may_be_near_the_cut_too() -> None:
+    judge = OfflineJudge("v1", {}, RUBRICS, {"support": 0.2}, near={"support": 0.3})
+    sources = make("claim_sources", question="q?", response="r", contexts=("a", "b"), claim="x")
+    (judgment,) = answered(judge, sources, MatchReply(0.1), MatchReply(0.25))
+    assert judgment.status is Status.ABSTAINED
+    # Another passage supports the claim beyond doubt.
+    (judgment,) = answered(judge, sources, MatchReply(0.4), MatchReply(0.25))
+    assert judgment.rating == "yes"
 
 
 @pytest.mark.parametrize("probability", [math.nan, math.inf, -0.1, 1.1])

@@ -13,7 +13,7 @@ def test_the_packages_certificates_are_of_the_judge_that_is_in_the_package() -> 
     from ragassay.models.offline import OfflineModel
 
     model = OfflineModel()
-    offline = OfflineJudge(model.version, {}, RubricRegistry.default(), model.cuts)
+    offline = OfflineJudge(model.version, {}, RubricRegistry.default(), model.cuts, near=model.near)
     for c in packaged():
         assert c.judge == "offline"
         assert c.fingerprints

@@ -666,7 +666,12 @@ def _offline_judge(registry: RubricRegistry, offline: OfflineModel) -> Judge:
     )
     agreement: dict[str, str] = {task: offline.agreement(task) for task in tasks}
     return OfflineJudge(
-        offline.version, agreement, registry, offline.cuts, is_foreign=offline.is_foreign
+        offline.version,
+        agreement,
+        registry,
+        offline.cuts,
+        is_foreign=offline.is_foreign,
+        near=offline.near,
     )
 
 

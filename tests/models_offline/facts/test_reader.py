@@ -97,6 +97,51 @@ CONFLICTS = {
         "forbidden",
     ),
     "modal": ("Guests must book a table.", "Guests may book a table.", "may"),
+    "told of another": (
+        "Deliveries are planned by Nadia Kern.",
+        "Nadia Kern plans the shifts, Felix Ode the deliveries.",
+        "Felix Ode",
+    ),
+    "told of another place": (
+        "In Lyon, requests are approved by Sonja Weil.",
+        "Sonja Weil approves requests in Berlin, Marc Oduya those in Lyon.",
+        "Marc Oduya",
+    ),
+    "a part that another plays": (
+        "The tenant pays for heating.",
+        "The tenant pays for electricity; the landlord pays for water and heating.",
+        "landlord",
+    ),
+    "a comparison turned round": (
+        "The X2 costs less than the X1.",
+        "The X1 is cheaper than the X2 but has no radio.",
+        "The X1 is cheaper than the X2 but has no radio.",
+    ),
+    "only some of a kind": (
+        "All jars of Garden Pesto are affected.",
+        "Only jars of Garden Pesto from the plant in Selby are affected.",
+        "Only jars of Garden Pesto from the plant in Selby are affected.",
+    ),
+    "a share that is not most": (
+        "Most patients feel sick.",
+        "About 3 % of patients feel sick.",
+        "3 %",
+    ),
+    "before and after": (
+        "The note is needed before the fourth day.",
+        "The note is needed from the fourth day on.",
+        "fourth",
+    ),
+    "a denial left to the clause before": (
+        "Trout live in the lake.",
+        "The lake is home to char but not to trout.",
+        "trout",
+    ),
+    "a month of the same day": (
+        "Applications close on 31 March.",
+        "Applications close on 31 January; interviews take place in March.",
+        "31 January",
+    ),
 }
 
 
@@ -176,6 +221,23 @@ AGREEING = {
         "No. Martin has published five volumes.",
         "A Dance with Dragons took Martin five years to write.",
     ),
+    "a comparison told the other way": (
+        "The X2 costs more than the X1.",
+        "The X1 is cheaper than the X2 but has no radio.",
+    ),
+    "one told beside another": (
+        "Felix Ode plans the deliveries.",
+        "Nadia Kern plans the shifts, Felix Ode the deliveries.",
+    ),
+    "not more than is at most": (
+        "You should not take more than 80 mg.",
+        "You may take up to 80 mg.",
+    ),
+    "what was compared with": (
+        "In 2022 it was 410 kg.",
+        "In 2022 it was 410 kg, 20 kg less than in 2021.",
+    ),
+    "one in five": ("A fifth of the guests came by car.", "One in five guests came by car."),
     "a number that counts nothing": ("One of them is red.", "The red one is the largest."),
 }
 

@@ -83,7 +83,7 @@ class Asking:
     model is to be asked after all; None = the model is asked. calls, settle: what a rule asks then,
     and what it makes of the replies. quotes: whether the model always quotes what it rests on, so
     that no quote means that nothing was found. unread: why a Request cannot be read, "" where it
-    can.
+    can. near: below it, a yes is too near the cut to be told (0 = every yes counts).
     """
 
     rubric: Rubric
@@ -95,6 +95,7 @@ class Asking:
     settle: Callable[[OpenRequest, Sequence[Reply]], Judgment] | None = None
     quotes: bool = True
     unread: Callable[[Request], str] | None = None
+    near: float = 0.0
 
 
 def groups_of(requests: Sequence[Request]) -> list[tuple[Request, ...]]:
@@ -120,12 +121,13 @@ def answer(requests: Sequence[Request], asking: Asking) -> JudgeFlow:
         if judgment is not None:
             settled.append(judgment)
             continue
+        open_request = OpenRequest(
+            request, asking.rubric, asking.fingerprint, asking.cut, near=asking.near
+        )
         why = "" if asking.unread is None else asking.unread(request)
         if why:
-            open_request = OpenRequest(request, asking.rubric, asking.fingerprint, asking.cut)
             settled.append(open_request.lost(Status.ABSTAINED, why))
             continue
-        open_request = OpenRequest(request, asking.rubric, asking.fingerprint, asking.cut)
         judgment = None if asking.rule is None else asking.rule(open_request)
         if judgment is not None:
             settled.append(judgment)
@@ -219,6 +221,8 @@ def _judgment(open_request: OpenRequest, replies: Sequence[Reply], quotes: bool)
         rating = min(int(rating), _most(parts - len(unanswered), parts))
         named = ", ".join(f'"{shorten(part, 100)}"' for part in unanswered)
         rationale = f"Of the {parts} parts of the question, {named} is not answered. {rationale}"
+    if open_request.is_near_cut(reply.probability) and open_request.passes(rating):
+        return open_request.near_cut(reply.probability, replies)
     flags: tuple[str, ...] = ()
     if quotes and name == "groundedness" and rating == 0 and not reply.evidence:
         flags = ("nothing_found",)

@@ -83,6 +83,8 @@ def _sources(
 ) -> Judgment:
     places = _places_with_text(open_request.request.texts("contexts"))
     best = max(probabilities, default=0.0)
+    if open_request.is_near_cut(best):
+        return open_request.near_cut(best, replies)
     supporting = [
         n for n, probability in enumerate(probabilities) if probability >= open_request.cut
     ]
@@ -140,6 +142,8 @@ def _sufficiency(
     if not statements:
         return open_request.lost(Status.NOT_APPLICABLE, "there is no statement to look for")
     least = min(probabilities)
+    if open_request.is_near_cut(least):
+        return open_request.near_cut(least, replies)
     missing: list[str] = []
     for text, probability in zip(statements, probabilities, strict=True):
         if probability < open_request.cut:

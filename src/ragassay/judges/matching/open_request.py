@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragassay.core import (
     CallFailed,
@@ -24,12 +24,35 @@ _CITATION = re.compile(
     r"\s?(?:\[\^?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]|【\d{1,3}(?:†[^】\n]{0,60})?】)"
 )
 
+_INSTEAD = (
+    "name a language model with --judge openai:MODEL, or a model in a folder with --judge"
+    " local:FOLDER"
+)
+_UNREAD = {
+    "unread_code": f"code: the claim is code, which the offline judge does not read; {_INSTEAD}",
+    "unread_table": (
+        "table: a number of the claim stands in a table whose row and column it does not name, so"
+        f" that the offline judge cannot place it; {_INSTEAD}"
+    ),
+    "unread_sum": (
+        "sum: the claim gives a total or a mean of several numbers, which the offline judge does"
+        f" not compute; {_INSTEAD}"
+    ),
+}
+"""Figure of a reply -> why there is no verdict."""
+
+_NEAR_CUT = (
+    "near its cut: of so unsure a yes, people agree with about half; name a language model with"
+    " --judge openai:MODEL, or label such rows: ragassay label next"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class OpenRequest:
     """A Request with what it takes to answer it.
 
-    cut: the probability from which a call says yes.
+    cut: the probability from which a call says yes. near: below it, a yes is too near the cut to
+    be told (0 = every yes counts).
     """
 
     request: Request
@@ -37,6 +60,25 @@ class OpenRequest:
     fingerprint: str
     cut: float
     calls: tuple[MatchCall, ...] = ()
+    near: float = 0.0
+
+    def is_near_cut(self, probability: float) -> bool:
+        """Whether a probability says yes, and so barely that it is no verdict."""
+        return self.cut <= probability < self.near
+
+    def passes(self, rating: Rating) -> bool:
+        """Whether a rating reaches the rubric's own pass mark."""
+        assert self.rubric.scale is not None
+        return self.rubric.scale.passes(rating)
+
+    def near_cut(self, probability: float, replies: Sequence[Reply]) -> Judgment:
+        """No rating, since the model's yes is too near its cut."""
+        told = f"The probability is {probability:.2f}, too near the cut: {self.cut:.2f}; yes counts"
+        return replace(
+            self.lost(Status.ABSTAINED, _NEAR_CUT, spent(replies)),
+            probability=probability,
+            rationale=f"{told} from {self.near:.2f} on.",
+        )
 
     def replies(self, replies: Sequence[Reply]) -> list[MatchReply] | Judgment:
         """The replies to all calls; or the Judgment without a rating, when one of them is no usable
@@ -54,6 +96,9 @@ class OpenRequest:
             if not 0.0 <= reply.probability <= 1.0:  # false for NaN as well
                 reason = "the model gave no probability between 0 and 1"
                 return self.lost(Status.UNPARSED, reason, spent(replies))
+            unread = next((why for name, why in _UNREAD.items() if name in reply.features), "")
+            if unread:
+                return self.lost(Status.ABSTAINED, unread, spent(replies))
             usable.append(reply)
         if len(usable) != len(self.calls):
             return self.lost(Status.FAILED, "the model gave too few replies", spent(replies))

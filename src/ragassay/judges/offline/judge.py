@@ -23,7 +23,7 @@ TASKS: Mapping[str, str] = {**flow.TASKS, "correctness": "rule", "correctness_3"
 _RUBRIC_CUTS: Mapping[str, float] = {"entailment": 0.5}
 # Raised when the rules of `judges.matching` change: judgments made under the old ones are then not
 # reused.
-_RULES = 6
+_RULES = 7
 
 _NOT_ENGLISH = (
     "language: a text of it is not English, which is all that the offline judge reads; name a"
@@ -45,8 +45,10 @@ class OfflineJudge:
     model_version: what identifies the model and its weights. measured: task ("support",
     "relevance", "answer") -> one sentence on its measured agreement with people. cuts: task -> the
     probability from which it says yes (0.5 where the model names none): which of the two mistakes
-    weighs more is the judge's choice, not part of the probability. is_foreign: whether one of some
-    texts is in a language that the model does not read; such Requests are abstained from.
+    weighs more is the judge's choice, not part of the probability. near: task -> below it, a yes is
+    too near the cut, and is abstained from (none where the model names none). is_foreign: whether
+    one of some texts is in a language that the model does not read; such Requests are abstained
+    from.
     """
 
     model_version: str
@@ -54,6 +56,7 @@ class OfflineJudge:
     rubrics: RubricRegistry
     cuts: Mapping[str, float] = field(default_factory=dict)
     is_foreign: Callable[[Sequence[str]], bool] | None = None
+    near: Mapping[str, float] = field(default_factory=dict)
     # The rubrics as it knows them, made once.
     _known: dict[str, Rubric] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -76,6 +79,10 @@ class OfflineJudge:
 
     def _cut(self, rubric_id: str) -> float:
         return _RUBRIC_CUTS.get(rubric_id, self.cuts.get(TASKS[rubric_id], 0.5))
+
+    def _near(self, rubric_id: str) -> float:
+        # The band was chosen at the task's own cut.
+        return 0.0 if rubric_id in _RUBRIC_CUTS else self.near.get(TASKS[rubric_id], 0.0)
 
     def _rubric(self, rubric_id: str) -> Rubric:
         """The rubric under the version that this judge's answers to it have."""
@@ -122,7 +129,8 @@ class OfflineJudge:
     def fingerprint(self, rubric: str) -> str:
         """Hash of the model's version, the task and the rules here. Raises as `rubric_version`."""
         ref = self._rubric(rubric).ref
-        return digest("offline", _RULES, self.model_version, TASKS[rubric], self._cut(rubric), ref)
+        cuts = (self._cut(rubric), self._near(rubric))
+        return digest("offline", _RULES, self.model_version, TASKS[rubric], cuts, ref)
 
     def groups(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
         """As `flow.groups_of`."""
@@ -147,5 +155,6 @@ class OfflineJudge:
             calls=word_overlap.calls_of if by_rule else None,
             settle=word_overlap.settle_by_facts if by_rule else None,
             unread=self._unread,
+            near=self._near(rubric.id),
         )
         return flow.answer(requests, asking)

@@ -63,6 +63,13 @@ def sigmoid(odds: float) -> float:
     return 1 - 1 / (1 + math.exp(odds))
 
 
+def with_odds(probability: float, more: float) -> float:
+    """The probability with so much more log-odds; 0 and 1 stay."""
+    if not 0 < probability < 1:
+        return probability
+    return sigmoid(math.log(probability / (1 - probability)) + more)
+
+
 def support_odds(output: NetworkOutput) -> float:
     """Log-odds that the claim is supported."""
     supported, contradicted, unmentioned = (float(v) for v in output.support)

@@ -40,10 +40,12 @@ from ragassay.models.offline.combiner import (
     sigmoid,
     support_odds,
     unpack,
+    with_odds,
 )
 from ragassay.models.offline.encoder import Encoder
 from ragassay.models.offline.facts.checker import FactChecker
 from ragassay.models.offline.facts.finding import CONFLICT, Finding
+from ragassay.models.offline.facts.retold import Retold
 from ragassay.models.offline.features import TASKS, Rarity, TextFigures
 from ragassay.models.offline.heads import Head
 from ragassay.models.offline.heads import unpack as unpack_trees
@@ -76,6 +78,12 @@ is as sure as SURE that it is a paraphrase.
 SURE = 0.5
 """Chosen on train and dev rows. Of 24 claims with an absent fact that the network gives more than
 this, people called 19 supported; of 304 that it gives less, 40.
+"""
+
+AGREEING = 0.4
+"""Log-odds by which a claim is more probable all of whose amounts and dates the passages have.
+Fitted on dev rows beside the network's probability: 0.6 to 0.75 for such claims, 0.35 to 0.4 for
+others with amounts; the difference and a little more is taken.
 """
 
 # The figures that explain a reply to a reader, by task.
@@ -194,25 +202,21 @@ class Engine:
 
     def _read(self, call: MatchCall) -> MatchReply:
         passage_index = self.passage_index(call)
-        lexical = TASKS[call.task](call.text, passage_index, self.rarity)
+        told = Retold(call.text, ())
+        reads_facts = call.task == "support" and self.reads_facts
+        if reads_facts:
+            told = self._facts.retold(call, passage_index)
+        lexical = TASKS[call.task](told.text, passage_index, self.rarity)
         explained = {name: round(lexical.figures[name], 4) for name in _EXPLAIN[call.task]}
-        places = parts(call.text, self._length) if call.task == "support" else [(0, len(call.text))]
-        if len(places) > MOST_READ:
-            raise CallError(
-                "too_long",
-                f"the claim has more than the {MOST_READ * LONGEST_TEXT:,} tokens that are read",
-            )
-        read: list[tuple[int, int, NetworkInput]] = []
-        for start, end in places:
-            part = network_input(call.text[start:end], passage_index, self.rarity, self.tokenizer)
-            if part is not None:
-                read.append((start, end, part))
+        read = self._inputs(call.task, told.text, passage_index)
         if not read or not passage_index.keys.any() or not has_words(call.text):
             return MatchReply(0.0, features=explained)
         findings: list[Finding] = []
-        if call.task == "support" and self.reads_facts:
+        if reads_facts:
             findings = self._facts.findings(call, passage_index)
-            if findings and findings[0].status == CONFLICT:
+            unread = self._facts.unreadable(call, passage_index, findings)
+            explained |= {unread: 1.0} if unread else {}
+            if findings and findings[0].status == CONFLICT and not unread:
                 # What is denied is not supported, whatever else it shares with the passages: the
                 # network need not read it.
                 return _denied(call, findings, explained)
@@ -226,10 +230,14 @@ class Engine:
             judge_inputs |= inputs(call.task, lowest(outputs))
             if call.task == "support":
                 explained["contradicted"] = round(sigmoid(judge_inputs["contradicted"]), 4)
-                unsupported = self._unsupported_in_parts(call.text, read, outputs)
+                spans = self._unsupported_in_parts(told.text, read, outputs)
+                unsupported = tuple(told.in_claim(start, end) for start, end in spans)
         if not FIGURES.isdisjoint(judge.names):
             judge_inputs |= self._closeness(call, passage_index, lexical)
-        probability = round(judge.probability(judge_inputs), 4)
+        probability = judge.probability(judge_inputs)
+        if not findings and reads_facts and self._facts.agree(call, passage_index):
+            probability = with_odds(probability, AGREEING)
+        probability = round(probability, 4)
         if findings and probability < SURE:
             probability = min(probability, ABSENT_PROBABILITY)
             unsupported = _places(findings)
@@ -241,6 +249,23 @@ class Engine:
             unsupported=unsupported,
             findings=_told(findings) if probability < SURE else (),
         )
+
+    def _inputs(
+        self, task: str, text: str, passage_index: PassageIndex
+    ) -> list[tuple[int, int, NetworkInput]]:
+        """What the network reads: each part of the text, with its place and its window."""
+        places = parts(text, self._length) if task == "support" else [(0, len(text))]
+        if len(places) > MOST_READ:
+            raise CallError(
+                "too_long",
+                f"the claim has more than the {MOST_READ * LONGEST_TEXT:,} tokens that are read",
+            )
+        read: list[tuple[int, int, NetworkInput]] = []
+        for start, end in places:
+            part = network_input(text[start:end], passage_index, self.rarity, self.tokenizer)
+            if part is not None:
+                read.append((start, end, part))
+        return read
 
     def _unsupported_in_parts(
         self,

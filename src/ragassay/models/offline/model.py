@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ragassay.models.offline.engine import Engine
 
 # Raised by hand whenever the code that makes figures out of texts changes what it gives.
-FEATURES_VERSION = 5
+FEATURES_VERSION = 6
 _WEIGHTS = Path(__file__).parent / "weights"
 
 _TASKS = ("support", "relevance", "answer", "facts", "similarity")
@@ -104,6 +104,13 @@ class OfflineModel(ThreadedModel["Engine"]):
         """
         return dict(self._card["cuts"])
 
+    @property
+    def near(self) -> dict[str, float]:
+        """Task -> the probability below which a yes is too near the cut to be told, chosen on dev
+        rows.
+        """
+        return dict(self._card["near"])
+
 
 def _checked(card: dict[str, Any]) -> dict[str, Any]:
     """What a card says, with every figure that is used. Raises KeyError, TypeError, ValueError or
@@ -113,6 +120,10 @@ def _checked(card: dict[str, Any]) -> dict[str, Any]:
     cuts = {task: float(card["cuts"][task]) for task in _TASKS[:3]}
     if not all(0 < cut < 1 for cut in cuts.values()):
         raise ValueError(f"cuts are probabilities, not {cuts}")
+    # Other weights may come without bands: every yes counts then.
+    near = {**cuts, **{str(task): float(end) for task, end in card.get("near", {}).items()}}
+    if not all(cuts[task] <= end < 1 for task, end in near.items()):
+        raise ValueError(f"bands begin at the cuts, and do not end at {near}")
     agreement: dict[str, dict[str, Any]] = {
         str(task): {
             "balanced_accuracy": float(measured["balanced_accuracy"]),
@@ -126,4 +137,4 @@ def _checked(card: dict[str, Any]) -> dict[str, Any]:
     }
     if any(len(measured["interval"]) != 2 for measured in agreement.values()):
         raise ValueError("an interval has two ends")
-    return {"files": files, "cuts": cuts, "agreement": agreement}
+    return {"files": files, "cuts": cuts, "near": near, "agreement": agreement}

@@ -9,9 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ragassay.core import MatchCall
+from ragassay.models.offline.facts.agreeing import facts_agree
 from ragassay.models.offline.facts.cache import FactsCache
 from ragassay.models.offline.facts.finding import CONFLICT, Finding
 from ragassay.models.offline.facts.reader import FactReader
+from ragassay.models.offline.facts.retold import Retold, retold
+from ragassay.models.offline.facts.unreadable import unreadable
 from ragassay.models.offline.features import Rarity
 from ragassay.models.offline.reading import PassageIndex
 from ragassay.models.offline.windows import scores
@@ -55,6 +58,30 @@ class FactChecker:
             if is_whole or finding.status == CONFLICT:
                 found.append(_moved(finding, pieces))
         return sorted(found, key=_order)
+
+    def retold(self, call: MatchCall, passages: PassageIndex) -> Retold:
+        """The claim with its amounts and dates as the passages write them."""
+        if sum(map(len, passages.passages)) > MOST_READ:
+            return Retold(call.text, ())
+        read = [self._cache.of(text) for text in passages.passages]
+        return retold(self._cache.of(call.text), read)
+
+    def agree(self, call: MatchCall, passages: PassageIndex) -> bool:
+        """Whether the claim gives amounts or dates, and the passages have all of them."""
+        if sum(map(len, passages.passages)) > MOST_READ:
+            return False
+        read = [self._cache.of(text) for text in passages.passages]
+        return facts_agree(self._cache.of(call.text), read)
+
+    def unreadable(
+        self, call: MatchCall, passages: PassageIndex, findings: Sequence[Finding]
+    ) -> str:
+        """Why the claim cannot be judged, by the name of its figure; "" where it can."""
+        if sum(map(len, passages.passages)) > MOST_READ:
+            return ""
+        read = [self._cache.of(text) for text in passages.passages]
+        question = self._cache.of(call.question or "")
+        return unreadable(self._cache.of(call.text), question, read, findings)
 
     def _whole(self, passages: PassageIndex) -> list[_Piece]:
         return [_Piece(number, 0, text) for number, text in enumerate(passages.passages)]

@@ -6,10 +6,11 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
+from ragassay.models.offline.facts.word_lists import lines
 from ragassay.models.offline.reading import STOP_WORDS, stem, units
 
 _WORD = re.compile(r"\d+(?:[.,:/]\d+)*(?![^\W\d_])|[^\W_]*\d[^\W_]*|[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -108,9 +109,20 @@ def _words(text: str, start: int, end: int, clause: int, sentence: int) -> Itera
         )
 
 
+@cache
+def _peoples() -> dict[str, str]:
+    """Names of peoples -> their country's: "European" says what "Europe" says."""
+    found: dict[str, str] = {}
+    for line in lines("same_names"):
+        one, *others = line.split()
+        if others and len(one) > 3 and len(others[0]) > 3:
+            found.setdefault(one, others[0])
+    return found
+
+
 @lru_cache(maxsize=50_000)
 def _stem(lower: str) -> str:
-    return stem(lower)
+    return stem(_peoples().get(lower, lower))
 
 
 def content_words(reading: Reading, of: Literal["clause", "sentence"]) -> dict[int, list[Word]]:

@@ -66,6 +66,10 @@ class Date:
         common = self.parts().keys() & other.parts().keys()
         return bool(common) and all(self._same(other, name) for name in common)
 
+    def covers(self, other: Date) -> bool:
+        """Whether it names all that the other names."""
+        return other.parts().keys() <= self.parts().keys()
+
     def differs(self, other: Date) -> bool:
         """Whether a part that both name differs."""
         return any(
@@ -91,6 +95,7 @@ _day = r"(?P<day>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?(?![\w%]|[.,:]\d)"
 _year = r"(?P<year>1\d{3}|20\d{2})(?![\w%]|,\d{3})"
 _MONTHS_IN_FORMS = (
     re.compile(r"\b(?P<year>1\d{3}|20\d{2})-(?P<number>0\d|1[0-2])-(?P<day>[0-3]\d)(?!\d)"),
+    re.compile(rf"\b{_day} {_month} '?(?P<short_year>\d\d)(?![\w%]|[.,:/]\d)", re.IGNORECASE),
     re.compile(rf"\b(?:the )?{_day} (?:of )?{_month}(?:,? (?:of )?{_year})?", re.IGNORECASE),
     re.compile(rf"\b{_month} (?:the )?{_day}(?:,? {_year})?", re.IGNORECASE),
     re.compile(rf"\b{_month},? (?:of )?{_year}", re.IGNORECASE),
@@ -158,6 +163,9 @@ def _full(match: re.Match[str]) -> Date:
     month = int(number) if number else _MONTHS[str(parts["month"]).lower().rstrip(".")]
     day = int(parts["day"]) if parts.get("day") else None
     year = int(parts["year"]) if parts.get("year") else None
+    if parts.get("short_year"):
+        short = int(parts["short_year"])
+        year = short + (2000 if short < 50 else 1900)
     return Date(*match.span(), None if year is None else (year, year), month, day)
 
 

@@ -8,6 +8,7 @@ from itertools import product
 from typing import NamedTuple
 
 from ragassay.models.offline.facts.clauses import Reading, Word, content_words
+from ragassay.models.offline.facts.dates import MONTH_NAMES, WEEKDAY_NAMES
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.number_words import SMALL
 from ragassay.models.offline.facts.text_facts import TextFacts
@@ -98,6 +99,8 @@ def _own(
 
 def _kind(word: Word, capitals: Collection[str]) -> str:
     if word.written[0].isdigit() or word.lower in SMALL:
+        return _NUMBER
+    if word.lower in WEEKDAY_NAMES or word.lower in MONTH_NAMES:
         return _NUMBER
     return _NAME if word.lower in capitals else _OTHER
 

@@ -39,13 +39,15 @@ class Finding:
 
 class Candidate(NamedTuple):
     """A fact of a passage at [start, end) beside one of the claim. same: whether both say the same;
-    None where they cannot be compared.
+    None where they cannot be compared. is_whole: whether it says all that the claim's says, and not
+    the month of a day alone.
     """
 
     passage: int
     start: int
     end: int
     same: bool | None
+    is_whole: bool = True
 
 
 class Match(NamedTuple):
@@ -72,7 +74,8 @@ class Margin:
 # Chosen on train and dev rows of the labelled sets and on half of the planted faults.
 MARGINS = {
     "number": Margin(0.25, 0.2, 0.06),
-    "bound": Margin(0.3, 0.1, 0.1),
+    "bound": Margin(0.0, 0.1, 0.1),
+    "direction": Margin(0.2, 0.1, 0.1),
     "date": Margin(0.25, 0.25, 0.06),
     "name": Margin(0.8, 0.45, 0.3),
     "negation": Margin(0.45, 0.2, 0.15),

@@ -28,7 +28,7 @@ def _read_same() -> dict[str, frozenset[str]]:
 _SAME_NAMES = _read_same()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Name:
     """A name at [start, end): its words in lower case, without those that join others."""
 

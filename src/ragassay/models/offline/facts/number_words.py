@@ -28,6 +28,7 @@ MAGNITUDES = {
 
 _GROUPS = {"dozen": 12, "couple": 2, "score": 20}
 _PARTS = {"half": Fraction(1, 2), "third": Fraction(1, 3), "quarter": Fraction(1, 4)}
+_PARTS |= {"fifth": Fraction(1, 5), "tenth": Fraction(1, 10)}
 _PARTS |= {f"{word}s": value for word, value in _PARTS.items()} | {"halves": Fraction(1, 2)}
 
 _ORDINALS_TEXT = """
@@ -45,8 +46,9 @@ PATTERN = (
     rf"\b(?:(?:a|an)[ ])?{_cardinal}(?:(?:[ -]|{_and}){_cardinal})*"
     r"(?:[ ]and[ ]a[ ](?:half|quarter))?(?:[ ](?:hundred|thousand|million|billion|trillion))?\b"
     r"|\b(?:a|one|half a|two|three)[ ](?:dozen)\b|\ba[ ]couple(?:[ ]of)?\b"
-    r"|\b(?:one|two|three)[ -](?:half|thirds?|quarters?)\b|\b(?:a[ ])?(?:half|quarter)"
-    r"(?=[ ](?:of[ ])?(?:an?|the)[ ])"
+    r"|\b(?:one|two|three|four)[ -](?:half|thirds?|quarters?|fifths?|tenths?)\b"
+    r"|\ba[ ](?:third|quarter|fifth|tenth)(?=[ ]of\b|[ ](?:more|less|larger|smaller|higher|lower)"
+    r"\b|[.,;])|\b(?:a[ ])?(?:half|quarter)(?=[ ](?:of[ ])?(?:an?|the)[ ])"
 )
 """A regular expression for a number in words (flags: ignore case)."""
 

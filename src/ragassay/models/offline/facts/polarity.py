@@ -151,6 +151,13 @@ def is_negation(word: Word) -> bool:
     return word.lower in NEGATIONS or word.lower.endswith("n't")
 
 
+def is_full_negation(words: Sequence[Word], at: int) -> bool:
+    """Whether a word negates more than a bound: not the one of "no more than 5"."""
+    if not is_negation(words[at]):
+        return False
+    return at + 1 == len(words) or words[at + 1].lower not in _NOT_NEGATED
+
+
 def _target(words: Sequence[Word], index: int) -> int | None:
     clause = words[index].clause
     if index + 1 < len(words) and words[index + 1].start - words[index].end > 1:

@@ -46,6 +46,18 @@ CONFLICTS = frozenset(
 """Levels of one thing that do not fit together in an answer that is to stick to its source."""
 
 _REACH = 5
+_LEAST_MOST, _LEAST_ALL = 50.0, 99.0
+
+
+def fits_share(level: str, percent: float) -> bool | None:
+    """Whether so many per cent are a level: 3 % are not most. None where both may be said."""
+    if level == "most":
+        return percent > _LEAST_MOST
+    if level == "all":
+        return percent >= _LEAST_ALL
+    if level == "none":
+        return percent == 0
+    return None
 
 
 @dataclass(frozen=True, slots=True)

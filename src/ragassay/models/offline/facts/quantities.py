@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ragassay.models.offline.facts import number_words
+from ragassay.models.offline.facts.spoken_amounts import SpokenAmount, spoken_amounts
 from ragassay.models.offline.facts.units_of_measure import PATTERN as UNIT
 from ragassay.models.offline.facts.units_of_measure import PREFIXES, Unit, unit_named
 from ragassay.models.offline.reading import stem
@@ -165,6 +166,37 @@ def quantities(text: str, taken: Sequence[tuple[int, int]] = ()) -> list[Quantit
     """The quantities of a text, in order. taken: places that are something else, such as dates."""
     marks = [match.span() for match in _LIST_MARK.finditer(text)]
     closed = [*taken, *marks]
+    spoken: list[Quantity] = []
+    for amount in spoken_amounts(text):
+        if not any(start < amount.end and amount.start < end for start, end in closed):
+            spoken.append(_spoken(text, amount))
+            closed.append((amount.start, amount.end))
+    found = _written(text, closed)
+    return sorted([*found, *spoken], key=_start) if spoken else found
+
+
+def _start(quantity: Quantity) -> int:
+    return quantity.start
+
+
+def _spoken(text: str, amount: SpokenAmount) -> Quantity:
+    """The quantity that several words tell."""
+    value, place = float(amount.value), (amount.start, amount.end)
+    if not amount.unit:
+        return Quantity(*place, value, value, ORDINAL, "", "", False, SPELLED, value, ("quarter",))
+    unit = unit_named(amount.unit) or Unit(COUNT, 1.0)
+    before = text[max(0, amount.start - 40) : amount.start]
+    about = _ABOUT.search(before)
+    bound = _bound(text, before[: about.start()] if about else before, amount.end)
+    base, nouns = value * unit.factor, _nouns(text, amount.end)
+    is_about = about is not None
+    return Quantity(
+        *place, base, base, unit.measure, amount.unit, bound, is_about, SPELLED, value, nouns
+    )
+
+
+def _written(text: str, closed: Sequence[tuple[int, int]]) -> list[Quantity]:
+    """The quantities of which a number is written with its unit, in order."""
     found: list[Quantity] = []
     at = 0
     while match := _NUMBER.search(text, at):
@@ -318,7 +350,12 @@ def _unit(text: str, end: int, prefix: str | None) -> tuple[str, int]:
         return "", end
     if name in ("A", "S", "T", "G", "L", "H") and match.group().startswith(" "):
         return "", end
+    if name.lower() == "second" and match.group().startswith(" ") and _MANY.search(text[:end]):
+        return "", end  # "the last 16 second leg": seconds are many
     return name, match.end()
+
+
+_MANY = re.compile(r"(?:[2-9]|\d\d)$")
 
 
 def _article(text: str, end: int) -> int:
@@ -327,14 +364,32 @@ def _article(text: str, end: int) -> int:
     return match.end() - end if match else 0
 
 
+_AHEAD = re.compile(r"\s+(?:before|ahead|in advance|prior to|earlier|beforehand)\b", re.IGNORECASE)
+
+
 def _bound(text: str, before: str, end: int) -> str:
+    if _AHEAD.match(text, end):
+        return ""  # "no later than two hours before" is at least two hours
     for name, pattern in _BOUNDS_BEHIND:
         if pattern.match(text, end):
             return name
     for name, pattern in _BOUNDS_BEFORE:
         if pattern.search(before):
-            return name
+            return _TURNED[name] if _NOT_BEFORE.search(before) else name
     return ""
+
+
+_NOT_BEFORE = re.compile(
+    r"\b(?:not|never|n't|nobody|nothing)\b(?: \w+){1,3} (?:than|over|above|under|below|beyond)\s*$",
+    re.IGNORECASE,
+)
+_TURNED = {
+    "more than": "at most",
+    "less than": "at least",
+    "at least": "at least",
+    "at most": "at most",
+}
+"""What "not take more than" says."""
 
 
 def _digits(match: re.Match[str]) -> int:

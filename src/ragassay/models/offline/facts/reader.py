@@ -8,14 +8,19 @@ stands nowhere is absent.
 
 from __future__ import annotations
 
+import re
 import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, product
+from operator import attrgetter
 from typing import TypeVar
 
 from ragassay.models.offline.facts.clauses import Reading, Word, start_of
+from ragassay.models.offline.facts.comparisons import turned_comparisons
 from ragassay.models.offline.facts.dates import Date
+from ragassay.models.offline.facts.denied_clauses import denied_clauses
+from ragassay.models.offline.facts.directions import direction
 from ragassay.models.offline.facts.exchange import exchanged
 from ragassay.models.offline.facts.finding import (
     ABSENT,
@@ -29,7 +34,7 @@ from ragassay.models.offline.facts.finding import (
 )
 from ragassay.models.offline.facts.names import Name, is_short_for, same_name, same_word
 from ragassay.models.offline.facts.polarity import Side
-from ragassay.models.offline.facts.quantifiers import CONFLICTS, Level
+from ragassay.models.offline.facts.quantifiers import CONFLICTS, Level, fits_share
 from ragassay.models.offline.facts.quantities import COUNT, Quantity
 from ragassay.models.offline.facts.replaced import replaced_names
 from ragassay.models.offline.facts.roles import turned_roles
@@ -43,11 +48,22 @@ from ragassay.models.offline.facts.same_quantity import (
     says_little,
 )
 from ragassay.models.offline.facts.text_facts import TextFacts
+from ragassay.models.offline.facts.told_of_another import ToldOfAnother
+from ragassay.models.offline.facts.unrestricted import unrestricted
 from ragassay.models.offline.features import Rarity
 
 _Fact = TypeVar("_Fact", Quantity, Date)
 
 _UPWARDS = {"at least": True, "more than": True, "at most": False, "less than": False}
+
+_NOUN_BEHIND = re.compile(r" [a-z]+")
+_TODAY = re.compile(r"\b(?:this|last|next) (?:year|season)\b", re.IGNORECASE)
+_COMPARED = re.compile(r"\b(?:than|compared with|against)(?: in| on| that of)? $", re.IGNORECASE)
+_LEAST_BESIDE = 2
+"""Content words of a sentence beside a name, fewer of which say nothing of it."""
+
+_ASKED, _SHORT = 0.4, 8
+"""Weight of a question's words for what a claim of so many content words says."""
 
 _AT_TIMES = frozenset(("opposite:open", "opposite:begin", "opposite:arrive"))
 """Concepts whose one side at a time may be the other side until then."""
@@ -73,6 +89,7 @@ class FactReader:
         capitals = claim.capitals.union(*(p.capitals for p in self._passages))
         self._capitals = capitals
         self._names_of_claim = claim.names_with(capitals)
+        self._asked = _asked(claim, question)
         self._names = [passage.names_with(capitals) for passage in passages]
 
     def findings(self) -> list[Finding]:
@@ -86,7 +103,15 @@ class FactReader:
         found += exchanged(claim, self._passages, self._capitals, self._weight)
         found += turned_roles(claim, self._names_of_claim, self._passages, self._names)
         found += replaced_names(claim, self._passages, self._capitals)
-        found += [self._side(side) for side in claim.sides]
+        found += self._told_of_others()
+        found += unrestricted(claim, self._passages, self._weight)
+        found += [self._direction(quantity) for quantity in claim.quantities]
+        found += [self._direction(date) for date in claim.dates]
+        found += turned_comparisons(claim, self._passages)
+        sides = [self._side(side) for side in claim.sides]
+        found += sides
+        if not any(sides):  # which name the very word
+            found += denied_clauses(claim, self._passages, self._weight)
         found += [self._level(level) for level in claim.levels]
         return [finding for finding in found if finding is not None]
 
@@ -125,10 +150,26 @@ class FactReader:
         candidates: list[Candidate] = []
         for number, passage in enumerate(self._passages):
             for other in passage.quantities:
+                # "Cards larger than 512 GB are not supported": at most that.
+                if passage.denies(other.start) != self._claim.denies(mine.start):
+                    continue
                 if other.bound and mine.measure == other.measure and equal(mine, other):
                     same = _UPWARDS[mine.bound] == _UPWARDS[other.bound]
                     candidates.append(Candidate(number, other.start, other.end, same))
         return self._finding("bound", mine, candidates)
+
+    def _direction(self, mine: Quantity | Date) -> Finding | None:
+        """ "Before" against "after" one time."""
+        side = direction(self._claim.reading.text, mine.start)
+        if not side:
+            return None
+        candidates: list[Candidate] = []
+        for number, passage in enumerate(self._passages):
+            for other in _alike(mine, passage):
+                there = direction(passage.reading.text, other.start)
+                if there:
+                    candidates.append(Candidate(number, other.start, other.end, side == there))
+        return self._finding("direction", mine, candidates)
 
     def _date(self, mine: Date) -> Finding | None:
         if mine.years and self._is_computed_year(mine.years[0]):
@@ -137,8 +178,18 @@ class FactReader:
         for number, passage in enumerate(self._passages):
             for other in passage.dates:
                 agrees = mine.agrees(other)
-                if agrees or (mine.differs(other) and mine.is_end == other.is_end):
-                    candidates.append(Candidate(number, other.start, other.end, agrees))
+                alike = mine.is_end == other.is_end or (mine.day and mine.day == other.day)
+                if agrees or (mine.differs(other) and alike):
+                    # Of "this year" nobody knows which one it is.
+                    if not agrees and mine.years and _is_told_from_today(passage, other):
+                        continue
+                    if not agrees and _is_compared_with(passage, other):
+                        continue
+                    place = (number, other.start, other.end)
+                    candidates.append(Candidate(*place, agrees, other.covers(mine)))
+        if mine.day and any(candidate.same and candidate.is_whole for candidate in candidates):
+            # The day is there: another year, or another month, is of another thing.
+            candidates = [each for each in candidates if each.same or each.is_whole]
         said = self._claim.reading.text[mine.start : mine.end].lower()
 
         def is_said(candidate: Candidate) -> bool:
@@ -146,17 +197,54 @@ class FactReader:
             here = (each for each in self._claim.dates if each is not mine)
             return any(each.agrees(other) for each in here)
 
-        may_be_absent = said not in self._known_words
+        may_be_absent = said not in self._known_words and not self._is_aside(mine)
         return self._finding("date", mine, candidates, may_be_absent=may_be_absent, is_said=is_said)
+
+    def _is_aside(self, mine: Date) -> bool:
+        """Whether a year only says which of several things is meant: "the film (2019)", "the 2017
+        film".
+        """
+        text = self._claim.reading.text
+        if mine.years is None or mine.month is not None:
+            return False
+        if text[mine.start - 1 : mine.start] == "(" and text[mine.end : mine.end + 1] == ")":
+            return True
+        before = text[max(0, mine.start - 4) : mine.start].lower()
+        return before.endswith("the ") and _NOUN_BEHIND.match(text, mine.end) is not None
 
     def _name(self, mine: Name) -> Finding | None:
         is_unknown = not any(map(self._knows, mine.words))
         if is_unknown and not self._is_short_form(mine):
             said = self._claim.reading.text[mine.start : mine.end]
+            if self._is_quoted(mine) or self._shouts:
+                return None
             return Finding("name", ABSENT, mine.start, mine.end, said)
+        beside = self._claim.content_by_sentence[self._claim.reading.sentence_at(mine.start)]
+        if len(beside) < len(mine.words) + _LEAST_BESIDE:
+            return None
         return self._finding("name", mine, self._other_names(mine))
 
+    def _is_quoted(self, mine: Name) -> bool:
+        """Whether a name is part of a title in quotation marks, in which any word has a capital."""
+        text = self._claim.reading.text
+        start, end = self._claim.sentence(mine.start)
+        opening = max(text.rfind(mark, start, mine.start) for mark in '"“')
+        return opening >= 0 and any(mark in text[mine.end : end] for mark in '"”')
+
+    @property
+    def _shouts(self) -> bool:
+        """Whether the claim is written in capitals."""
+        return self._claim.reading.text.isupper()
+
+    def _told_of_others(self) -> list[Finding]:
+        asked = self._question.names_with(self._capitals)
+        mine, theirs = self._names_of_claim, self._names
+        rule = ToldOfAnother(self._claim, mine, self._passages, theirs, asked, self._weight)
+        return rule.findings()
+
     def _side(self, mine: Side) -> Finding | None:
+        if self._claim.is_comparison(mine.word):
+            return None  # told by which is more than which
         # "Open until 9 pm" is "closes at 9 pm".
         if mine.concept in _AT_TIMES and any(d.minutes is not None for d in self._claim.dates):
             return None
@@ -179,8 +267,12 @@ class FactReader:
         )
 
     def _same_side(self, mine: Side, passage: TextFacts, other: Side) -> bool:
-        if other.sign == mine.sign or mine.opposite_named:
-            return other.sign == mine.sign
+        if other.sign == mine.sign or passage.compares(other.word.start):
+            return True
+        if self._claim.compares(mine.word.start):  # "not take more than 80 mg"
+            return True
+        if mine.opposite_named and other.word.stem != mine.word.stem:
+            return False
         # Two negations may turn one thing, and one may stand at another word of it.
         in_clause, in_sentence = self._claim.negations(mine)
         there_in_clause, there_in_sentence = passage.negations(other)
@@ -192,6 +284,10 @@ class FactReader:
     def _level(self, mine: Level) -> Finding | None:
         candidates: list[Candidate] = []
         for number, passage in enumerate(self._passages):
+            for share in passage.quantities:
+                if share.measure == "percent" and mine.head.stem in share.nouns[:2]:
+                    same = fits_share(mine.level, share.low)
+                    candidates.append(Candidate(number, share.start, share.end, same))
             for other in passage.levels:
                 if other.head.stem == mine.head.stem:
                     same = _same_level(mine, other)
@@ -215,10 +311,11 @@ class FactReader:
         """
         matches = self._matches(mine.start, mine.end, candidates)
         agreeing = max((m for m in matches if m.candidate.same), key=_score, default=None)
-        denying = max((m for m in matches if m.candidate.same is False), key=_score, default=None)
+        denied = (m for m in matches if m.candidate.same is False)
+        denying = max(denied, key=attrgetter("score"), default=None)
         said = self._claim.reading.text[mine.start : mine.end]
         if denying is not None and self._outweighs(rule, denying, agreeing, is_said):
-            number, start, end, _ = denying.candidate
+            number, start, end = denying.candidate[:3]
             passage = self._passages[number]
             found = passage.reading.text[start:end]
             place = Place(number, *passage.sentence(start))
@@ -244,10 +341,12 @@ class FactReader:
             ahead = margin.in_sentence
         if is_said is not None and is_said(denying.candidate):
             ahead = BOTH_SAID
-        return denying.score - agreeing.score >= ahead
+        return denying.score - _score(agreeing) >= ahead
 
     def _matches(self, start: int, end: int, candidates: Iterable[Candidate]) -> list[Match]:
-        weights = self._claim.near(start, end)
+        weights = dict(self._claim.near(start, end))
+        for word in self._asked:
+            weights[word] = max(weights.get(word, 0.0), _ASKED)
         around = {word: self._weight(word) * weight for word, weight in weights.items()}
         total = sum(around.values())
         matches: list[Match] = []
@@ -326,13 +425,48 @@ class FactReader:
                     yield Candidate(number, other.start, other.end, False)
 
 
+def _alike(mine: Quantity | Date, passage: TextFacts) -> Iterator[Quantity | Date]:
+    """The facts of a passage that name the same time or amount."""
+    if isinstance(mine, Date):
+        for date in passage.dates:
+            if mine.agrees(date) and mine.covers(date) and date.covers(mine):
+                yield date
+        return
+    for other in passage.quantities:
+        if mine.measure == other.measure != COUNT and close(mine.low, other.low):
+            yield other
+
+
+def _is_compared_with(passage: TextFacts, date: Date) -> bool:
+    """Whether a date is one that another is compared with: "less than in 2021"."""
+    return _COMPARED.search(passage.reading.text, max(0, date.start - 20), date.start) is not None
+
+
+def _asked(claim: TextFacts, question: TextFacts) -> frozenset[str]:
+    """What the question speaks of, where the claim leaves it out: "No more than five years." """
+    said = [word for word in claim.reading.words if word.content]
+    if len(said) > _SHORT:
+        return frozenset()
+    return frozenset(word.stem for word in question.reading.words if word.content)
+
+
+def _is_told_from_today(passage: TextFacts, date: Date) -> bool:
+    """Whether the sentence of a date tells years from the day on which it was written."""
+    start, end = passage.sentence(date.start)
+    return _TODAY.search(passage.reading.text, start, end) is not None
+
+
 def _beginning_at(facts: Sequence[_Fact], start: int) -> _Fact:
     """The fact that begins there."""
     return next(fact for fact in facts if fact.start == start)
 
 
+_PARTLY = 0.6
+"""Weight of what agrees with a part of a fact alone, such as the month of a day."""
+
+
 def _score(match: Match) -> float:
-    return match.score
+    return match.score if match.candidate.is_whole else _PARTLY * match.score
 
 
 def _same_level(mine: Level, other: Level) -> bool | None:

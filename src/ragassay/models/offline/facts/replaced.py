@@ -96,7 +96,7 @@ def _is_other_name(here: Sequence[Word], there: Sequence[Word], capitals: Collec
     """Whether two stretches are names of two things."""
     if any(word.written[0].isdigit() for word in (*here, *there)):
         return False
-    if not all(word.lower in capitals for word in here):
+    if not all(word.lower in capitals and word.written[0].isupper() for word in here):
         return False
     if not any(word.lower in capitals for word in there):
         return False

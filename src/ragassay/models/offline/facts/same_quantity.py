@@ -44,12 +44,18 @@ def same_quantity(mine: Quantity, other: Quantity) -> bool | None:
 def _same_across_measures(mine: Quantity, other: Quantity) -> bool | None:
     if _are_pounds(mine, other) or _are_millions(mine, other) or _are_millions(other, mine):
         return True
+    share, count = (mine, other) if mine.measure == "percent" else (other, mine)
+    if share.measure == "percent" and count.measure == COUNT and 0 < count.low < 1:
+        return True if close(share.low, 100 * count.low) else None
     if not close(mine.written, other.written):
         return None
+    if COUNT not in (mine.measure, other.measure):
+        # "118 litres" and "118 kWh" are two things.
+        both = mine.measure.startswith("money") and other.measure.startswith("money")
+        return False if both else None
     if _may_lack_unit(mine, other):
         return True
-    both_money = mine.measure.startswith("money") and other.measure.startswith("money")
-    return False if both_money else None
+    return None
 
 
 def equal(mine: Quantity, other: Quantity) -> bool:

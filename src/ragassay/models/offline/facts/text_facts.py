@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ragassay.models.offline.facts.clause_polarity import PolarClause, polar_clauses
 from ragassay.models.offline.facts.clauses import Reading, Word, content_words, near, read
 from ragassay.models.offline.facts.dates import Date, dates
 from ragassay.models.offline.facts.names import Name, capitalised, names, opening_words
-from ragassay.models.offline.facts.polarity import Side, is_exception, sides, turns
+from ragassay.models.offline.facts.polarity import (
+    Side,
+    is_exception,
+    is_full_negation,
+    is_negation,
+    sides,
+    turns,
+)
 from ragassay.models.offline.facts.quantifiers import Level, levels
 from ragassay.models.offline.facts.quantities import Quantity, quantities
 
@@ -17,7 +25,8 @@ from ragassay.models.offline.facts.quantities import Quantity, quantities
 class TextFacts:
     """The facts of a text. vocabulary: its words in lower case; capitals: those that are names
     beyond doubt; openers: those that open a sentence, where any word has a capital.
-    content_by_sentence: sentence -> its content words.
+    content_by_sentence: sentence -> its content words; stems_by_clause: clause -> the stems of its
+    own. polar_clauses: its clauses, and whether each denies.
     """
 
     reading: Reading
@@ -30,6 +39,8 @@ class TextFacts:
     capitals: frozenset[str]
     openers: frozenset[str]
     content_by_sentence: Mapping[int, Sequence[Word]]
+    stems_by_clause: Mapping[int, frozenset[str]]
+    polar_clauses: tuple[PolarClause, ...]
     _near: dict[tuple[int, int], dict[str, float]] = field(default_factory=dict, repr=False)
 
     def near(self, start: int, end: int) -> dict[str, float]:
@@ -48,6 +59,24 @@ class TextFacts:
     def sentence(self, place: int) -> tuple[int, int]:
         """Start and end of the sentence that holds the place."""
         return self.reading.sentences[self.reading.sentence_at(place)]
+
+    def is_comparison(self, word: Word) -> bool:
+        """Whether a word compares two things: "cheaper than", "more medals than"."""
+        words = self.reading.words_in(word.end, self.reading.sentences[word.sentence][1])[:4]
+        is_comparative = word.lower.endswith("er") or word.lower in ("more", "less")
+        return is_comparative and any(each.lower == "than" for each in words)
+
+    def denies(self, place: int) -> bool:
+        """Whether a negation stands in the clause of a place."""
+        start, end = self.reading.clauses[self.reading.clause_at(place)]
+        words = self.reading.words_in(start, end)
+        return any(is_full_negation(words, at) for at in range(len(words)))
+
+    def compares(self, place: int) -> bool:
+        """Whether the clause of a place denies something of what is more, or less, than another."""
+        start, end = self.reading.clauses[self.reading.clause_at(place)]
+        words = self.reading.words_in(start, end)
+        return any(word.lower == "than" for word in words) and any(map(is_negation, words))
 
     def negations(self, side: Side) -> tuple[int, int]:
         """How many words turn what is said by a word: those of its clause and what makes an
@@ -77,4 +106,13 @@ def read_facts(text: str) -> TextFacts:
         frozenset(capitalised(reading)),
         frozenset(opening_words(reading)),
         content_words(reading, "sentence"),
+        _stems_by_clause(reading),
+        tuple(polar_clauses(reading)),
     )
+
+
+def _stems_by_clause(reading: Reading) -> dict[int, frozenset[str]]:
+    found: dict[int, frozenset[str]] = {}
+    for clause, words in content_words(reading, "clause").items():
+        found[clause] = frozenset(word.stem for word in words)
+    return found

@@ -1,0 +1,74 @@
+"""Amounts told in several words: "one in five", "a year and a half", "half a year", "Q3"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+from ragassay.models.offline.facts import number_words
+from ragassay.models.offline.facts.units_of_measure import unit_named
+
+PERCENT = "percent"
+
+_small = "|".join(sorted(number_words.SMALL, key=len, reverse=True))
+_number = rf"\d{{1,3}}(?:,\d{{3}})*(?![\d.,/]\d)|{_small}"
+_SHARE = re.compile(
+    rf"(?<![\w.,/-])(?P<some>{_number}) (?:in|of|out of)(?: every)?"
+    rf" (?P<all>{_number}|a hundred|a thousand)(?![\w%]|-\w| (?:percent|per cent|%))",
+    re.IGNORECASE,
+)
+_AND_A_PART = re.compile(
+    rf"\b(?P<whole>an?|{_small}|\d{{1,3}}) (?P<unit>years?|months?|weeks?|days?|hours?|minutes?"
+    r"|miles?|kilometres?|kilometers?|metres?|meters?|litres?|liters?|kilos?|pounds?)"
+    r" and (?:a|one) (?P<part>half|quarter)\b(?! (?:years?|months?|hours?))",
+    re.IGNORECASE,
+)
+_HALF_A = re.compile(r"\bhalf[ -]years?\b", re.IGNORECASE)
+_QUARTER = re.compile(r"\bQ(?P<quarter>[1-4])\b")
+_ROUND = frozenset((3, 4, 5, 6, 7, 8, 9, 10, 12, 20, 50, 100, 1000, 10_000, 100_000, 1_000_000))
+_PARTS = {"half": Fraction(1, 2), "quarter": Fraction(1, 4)}
+
+
+class SpokenAmount(NamedTuple):
+    """An amount at [start, end): how many of a unit; "" is the unit of an order ("Q3" is the third
+    quarter).
+    """
+
+    start: int
+    end: int
+    value: Fraction
+    unit: str
+
+
+def spoken_amounts(text: str) -> Iterator[SpokenAmount]:
+    """The amounts of a text that are told in several words."""
+    for match in _SHARE.finditer(text):
+        some, whole = _value(match["some"]), _value(match["all"])
+        # "Two of three" may be a share, and "3 of 14 May" is none.
+        if " of " in match.group() and " out of " not in match.group().lower():
+            continue
+        if 0 < some < whole and int(whole) in _ROUND:
+            yield SpokenAmount(*match.span(), 100 * some / whole, "%")
+    for match in _AND_A_PART.finditer(text):
+        assert unit_named(match["unit"]) is not None
+        value = _value(match["whole"]) + _PARTS[match["part"].lower()]
+        yield SpokenAmount(*match.span(), value, match["unit"].lower())
+    for match in _HALF_A.finditer(text):
+        yield SpokenAmount(*match.span(), Fraction(1, 2), "year")
+    for match in _QUARTER.finditer(text):
+        yield SpokenAmount(*match.span(), Fraction(match["quarter"]), "")
+
+
+def _value(written: str) -> Fraction:
+    lower = written.lower().replace(",", "")
+    if lower in ("a", "an"):
+        return Fraction(1)
+    if lower.isdecimal():
+        return Fraction(lower)
+    if lower == "a hundred":
+        return Fraction(100)
+    if lower == "a thousand":
+        return Fraction(1000)
+    return Fraction(number_words.SMALL[lower])
