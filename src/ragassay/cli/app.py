@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ragassay.cli import doctor, interop, judging, trust, tuning
+from ragassay.cli import doctor, interop, judging, trust, tuning, web
 from ragassay.cli.config import take_default_config
 from ragassay.cli.init import init
 from ragassay.cli.output import (
@@ -393,6 +393,8 @@ def check_rubric(file: Annotated[Path, typer.Argument(help="A rubric file.")]) -
 # The order in which `ragassay --help` lists them: the main job, trust in judges, other tools.
 # Short, so that none is cut off.
 _COMMANDS = (
+    (web.view, "view", "Look at runs in the browser."),
+    (web.serve, "serve", "Serve the pages to a team."),
     (trust.benchmark, "benchmark", "Set judges beside human labels."),
     (judging.certificates, "certificates", "List what was measured of judges."),
     (trust.probe, "probe", "Try to lead a judge astray."),

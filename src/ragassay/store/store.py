@@ -186,9 +186,21 @@ class Store:
         """The run of this id."""
         return self.run_records.get(run_id)
 
-    def runs(self, limit: int = 50) -> list[StoredRun]:
-        """The last `limit` runs, newest first."""
-        return self.run_records.newest_first(limit)
+    def runs(self, limit: int = 50, *, before: str = "", names: str = "") -> list[StoredRun]:
+        """The last `limit` runs, newest first. before: only those made before the run of this id;
+        names: "used" leaves out those that were made to measure a judge.
+        """
+        return self.run_records.newest_first(limit, before, names)
+
+    def count_runs(self, names: str = "") -> int:
+        """How many runs there are; names: as in `runs`."""
+        return self.run_records.count(names)
+
+    def run_stamp(self, run_id: str) -> tuple[str, str]:
+        """The run's state and when it last changed, without counting its rows. Raises SetupError
+        E0103.
+        """
+        return self.run_records.stamp(run_id)
 
     def newest(self) -> str:
         """The id of the run that was made last, "" when there is none."""
@@ -387,6 +399,12 @@ class Store:
     def row_lines(self, run_id: str) -> Iterator[RowLine]:
         """One line a stored row, by index, without its texts."""
         return self._rows.row_lines(run_id)
+
+    def lines_at(
+        self, run_id: str, indices: Sequence[int]
+    ) -> dict[int, tuple[RowLine, list[ScoreLine]]]:
+        """The lines of these rows, by index; those that the run does not have are left out."""
+        return self._rows.lines_at(run_id, indices)
 
     def score_lines(self, run_id: str, metric: str | None = None) -> Iterator[ScoreLine]:
         """One line a score (only those of `metric` where given), by row index and then in the row's
