@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ragassay.web.messages import Answer, Ask
-from ragassay.web.views import cause, compare, cost, judges, row, rows, run, runs, signing
+from ragassay.web.views import cause, compare, cost, judges, labels, row, rows, run, runs, signing
 
 
 class Access(StrEnum):
@@ -45,6 +45,10 @@ ROUTES = (
     Route("GET", "/runs/{run}/rows/{index}/asked", _IN, row.asked),
     Route("GET", "/runs/{run}/export", _IN, run.export_file),
     Route("GET", "/runs/{run}/cost", _IN, cost.show),
+    Route("GET", "/runs/{run}/labels", _IN, labels.show),
+    Route("POST", "/runs/{run}/labels/choose", _IN, labels.choose),
+    Route("GET", "/runs/{run}/label", _IN, labels.item),
+    Route("POST", "/runs/{run}/label", _IN, labels.keep),
     Route("GET", "/compare", _IN, compare.show),
     Route("GET", "/compare/row", _IN, compare.row),
     Route("GET", "/judges", _IN, judges.show),
