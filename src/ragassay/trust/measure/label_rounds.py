@@ -47,10 +47,13 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class LabelTask:
-    """What people are asked about each row: a question, and what they may answer."""
+    """What people are asked about each row, and what they may answer. note: what the judge is asked
+    of the row's parts, "" where it is asked the same as people are.
+    """
 
     metric: str
     question: str
+    note: str
     points: tuple[Point, ...]
     cut: float
 
@@ -113,18 +116,22 @@ def label_task(metric: str) -> LabelTask:
 
     registry = RubricRegistry.default()
     name = metric.partition("(")[0]
-    question = f"Does the row pass on {metric}?"
+    question = f"Does the row as a whole pass on {metric}?"
+    note = ""
     if name in registry.ids():
         rubric = registry.get(name)
-        question = rubric.purpose
         scale = rubric.scale
+        if rubric.item == "response":
+            question = rubric.purpose
+        else:
+            note = f"For each {rubric.item}: {rubric.purpose}"
         if scale is not None and rubric.item == "response":
             numbers = [p for p in scale.points if isinstance(p.rating, int)]
             if len(numbers) == len(scale.points) <= 10 and isinstance(scale.pass_mark, int):
                 points = tuple(Point(float(p.rating), p.meaning) for p in numbers)
-                return LabelTask(metric, question, points, float(scale.pass_mark))
+                return LabelTask(metric, question, note, points, float(scale.pass_mark))
     points = (Point(0.0, "fails"), Point(1.0, "passes"))
-    return LabelTask(metric, question, points, 1.0)
+    return LabelTask(metric, question, note, points, 1.0)
 
 
 def choose_to_label(
@@ -291,7 +298,8 @@ def _with_judge(
     if not votes:
         return ()
     table = annotators.votes(votes, _clusters(rows))
-    return annotators.measure(table, draws=DRAWS, seed=seed).figures
+    agreement = annotators.measure(table, draws=DRAWS, seed=seed)
+    return tuple(figure for pair in agreement.pairs for figure in pair.figures) + agreement.figures
 
 
 def _needed(labels: Sequence[HumanLabel], cut: float) -> str:

@@ -214,18 +214,18 @@ def _lines(ask: Ask, stored: StoredRun, entries: Sequence[RowEntry], query: RowQ
 
 def _speaking(scores: Sequence[ScoreLine], stored: StoredRun, metric: str) -> ScoreLine | None:
     """The score that the list shows of a row: of the metric that is asked for, else the one that
-    fails worst, else the one nearest to failing.
+    fails worst; None where none fails.
     """
     if metric:
         return next((score for score in scores if score.metric == metric), None)
-    marked = [score for score in scores if score.value is not None and score.pass_mark is not None]
+    failing = [score for score in scores if score.verdict is Verdict.FAIL]
 
-    def badness(score: ScoreLine) -> tuple[bool, float]:
+    def badness(score: ScoreLine) -> float:
         value = score.value or 0.0
         low = say.lower_is_better(score.metric, stored.manifest)
-        return score.verdict is Verdict.FAIL, value if low else 1 - value
+        return value if low else 1 - value
 
-    return max(marked, key=badness, default=None)
+    return max(failing, key=badness, default=None)
 
 
 def neighbours(ask: Ask, stored: StoredRun, index: RowIndex | None, place: int) -> tuple[str, str]:
