@@ -120,6 +120,7 @@ class RowIndex:
         self, query: RowQuery, limit: int, after: tuple[float | str | None, int] | None = None
     ) -> list[RowEntry]:
         """At most `limit` rows, those that follow `after` (the key and index of a row)."""
+        query = self._known(query)
         key = _sort_key(query)
         source, where, values = self._parts(query)
         descending = query.descending
@@ -140,14 +141,16 @@ class RowIndex:
 
     def count(self, query: RowQuery) -> int:
         """How many rows the query is of."""
+        query = self._known(query)
         if not query.narrows:
             return int(self._facts["rows"])
         source, where, values = self._parts(replace(query, sort="worst"))
-        text = f"SELECT count(*) FROM {source} WHERE {' AND '.join(where)}"
+        text = f"SELECT count(*) FROM {source} WHERE {' AND '.join(where) or '1'}"
         return int(self._all(text, values)[0][0])
 
     def at(self, query: RowQuery, index: int) -> RowEntry | None:
         """The row of this index as the query lists it, None where it does not."""
+        query = self._known(query)
         source, where, values = self._parts(query)
         value = "s.value" if query.metric in self._metrics else "NULL"
         text = (
@@ -172,6 +175,13 @@ class RowIndex:
         if number is None or not self.slices:
             return []
         return [(row[0], row[1], row[2], row[3]) for row in self._all(text, [number])]
+
+    def _known(self, query: RowQuery) -> RowQuery:
+        """The query without a metric that the run does not have."""
+        if query.metric in self._metrics:
+            return query
+        sort = "worst" if query.sort == "value" else query.sort
+        return replace(query, metric="", outcome="", sort=sort)
 
     def _parts(self, query: RowQuery) -> tuple[str, list[str], list[Any]]:
         """The tables, conditions and bound values of a query; values are never part of its text."""
@@ -381,6 +391,8 @@ def _slices(row: RowResult) -> Iterator[tuple[str, str]]:
 
 def _stored(text: str) -> str:
     """A text as SQLite takes it: without lone surrogates and NUL."""
+    if text.isascii() and "\0" not in text:
+        return text
     return re.sub("[\x00\ud800-\udfff]", "\ufffd", text)
 
 
