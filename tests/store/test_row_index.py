@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragassay.core import Cause, Counts, Diagnosis, RowResult, Sample, Score, Status, Verdict
+from ragassay.store import row_index
 from ragassay.store.row_index import RowIndex, RowQuery, build_index, open_index
 
 METRICS = ("a", "b")
+UNSCORED = 0.25
+"""Stands for no score at all, as a row that could not be read has none."""
 CAUSES = ("", "lost", "found")
 VERDICTS = (None, Verdict.PASS, Verdict.FAIL, Verdict.UNDECIDED)
 INJECTIONS = (
@@ -26,6 +30,8 @@ def row(
 ) -> RowResult:
     scores = []
     for name, value in zip(METRICS, values, strict=True):
+        if value == UNSCORED:
+            continue
         outcome = None if value is None else (Verdict.PASS if value >= 0.5 else Verdict.FAIL)
         scores.append(
             Score(name, Status.JUDGED, value, "", outcome, 0.5, Counts.of([Status.JUDGED]))
@@ -59,8 +65,11 @@ queries = st.builds(
     verdict=st.sampled_from(["", "pass", "fail", "undecided", "none"]),
     cause=st.sampled_from(CAUSES),
     slice=st.none() | st.tuples(st.sampled_from(["x", "y"]), st.sampled_from(["1", "2"])),
-    text=st.sampled_from(["", "apple", "pear", "app", "apple pear", '"apple pear"', "answer 1"]),
+    text=st.sampled_from(
+        ["", "apple", "pear", "app*", "app", "apple pear", '"apple pear"', "answer 1"]
+    ),
     metric=st.sampled_from(["", *METRICS]),
+    outcome=st.sampled_from(["", "", "pass", "fail", "none"]),
     sort=st.sampled_from(["worst", "index", "id", "value"]),
     descending=st.booleans(),
 )
@@ -70,19 +79,31 @@ def fits(result: RowResult, query: RowQuery) -> bool:
     """What the index has to find, by a look at the row."""
     sample = result.sample
     assert sample is not None
+    if query.metric and not any(score.metric == query.metric for score in result.scores):
+        return False
     verdict = result.diagnosis.verdict.value if result.diagnosis.verdict else "none"
     words = f"{sample.id} {sample.question} {sample.response}".lower().replace("-", " ").split()
     wanted = query.text.replace('"', "").lower().split()
     if '"' in query.text:
         found = any(words[n : n + 2] == wanted for n in range(len(words)))
     else:
-        found = all(any(word.startswith(want) for word in words) for want in wanted)
+        found = all(any(is_word(word, want) for word in words) for want in wanted)
     return (
         query.verdict in ("", verdict)
         and query.cause in ("", result.diagnosis.cause.name if result.diagnosis.cause else "")
         and (query.slice is None or sample.slices.get(query.slice[0]) == query.slice[1])
         and found
+        and (not query.outcome or not query.metric or outcome_of(result, query) == query.outcome)
     )
+
+
+def is_word(word: str, want: str) -> bool:
+    return word.startswith(want[:-1]) if want.endswith("*") else word == want
+
+
+def outcome_of(result: RowResult, query: RowQuery) -> str:
+    score = next(score for score in result.scores if score.metric == query.metric)
+    return score.verdict.value if score.verdict else "none"
 
 
 def order(result: RowResult, query: RowQuery):
@@ -93,7 +114,7 @@ def order(result: RowResult, query: RowQuery):
     if by == "id":
         return 0, result.id, result.index
     if by == "value":
-        value = result.scores[METRICS.index(query.metric)].value
+        value = next(s.value for s in result.scores if s.metric == query.metric)
         return (1, 0.0, result.index) if value is None else (0, value, result.index)
     return 0, worst(result), result.index
 
@@ -108,20 +129,27 @@ def expected(rows, query: RowQuery) -> list[int]:
     return [result.index for result in known + unknown]
 
 
-@settings(max_examples=60, deadline=None)
-@given(drawn=rows_of_runs, query=queries)
-def test_pages_joined_are_the_rows_that_fit_in_their_order(tmp_path_factory, drawn, query) -> None:
+@settings(max_examples=80, deadline=None)
+@given(drawn=rows_of_runs, query=queries, common=st.sampled_from([0, 1000]))
+def test_pages_joined_are_the_rows_that_fit_in_their_order(
+    tmp_path_factory, drawn, query, common
+) -> None:
+    with mock.patch.object(row_index, "COMMON", common):
+        check_pages(tmp_path_factory.mktemp("index") / "i", drawn, query)
+
+
+def check_pages(path: Path, drawn, query: RowQuery) -> None:
     rows = [
         row(n, values, verdict=verdict, cause=cause, slices=slices, text=text)
         for n, (values, verdict, cause, slices, text) in enumerate(drawn)
     ]
-    index = index_of(tmp_path_factory.mktemp("index") / "i", rows)
+    index = index_of(path, rows)
     found, after = [], None
     while page := index.page(query, 4, after):
         found += [entry.index for entry in page]
         after = (page[-1].key, page[-1].index)
     assert found == expected(rows, query)
-    assert index.count(query) == len(found)
+    assert index.count(query) in (len(found), None)
     for place in found:
         entry = index.at(query, place)
         assert entry is not None

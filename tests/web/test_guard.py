@@ -5,6 +5,7 @@ answer carries the headers that keep a page from doing what it must not.
 from __future__ import annotations
 
 import http.client
+from typing import Any
 
 import pytest
 
@@ -60,7 +61,8 @@ def check_headers(reply) -> None:
 
 def test_the_application_serves_the_table_and_nothing_else(site: Client) -> None:
     served = set()
-    for route in site.server.application.fastapi.routes:
+    routes: list[Any] = list(site.server.application.fastapi.routes)
+    for route in routes:
         for method in route.methods - {"HEAD"}:
             served.add((method, route.path))
     assert served == {(route.method, route.path) for route in ROUTES}
@@ -73,7 +75,7 @@ def test_only_signing_in_and_static_files_are_public(site: Client) -> None:
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 def test_every_route_answers_with_its_token_and_refuses_without(route, site: Client) -> None:
-    form = {} if route.method == "POST" else None
+    form: dict[str, str] | None = {} if route.method == "POST" else None
     if route.access is Access.SIGNED_IN:
         for wrong in ("", "x" * 43):
             refused = site.ask(address(route), route.method, form, token=wrong)

@@ -68,9 +68,7 @@ def hostile_store(store: Store) -> None:
         save(store, rows, run_id, **more)
         kept = (KeptMessage("user", (PAYLOADS[1],)),)
         exchanges = [
-            Exchange(
-                n, "j", row.sample.question, (), kept, row.sample.response, failure=PAYLOADS[n]
-            )
+            Exchange(n, "j", PAYLOADS[n + 40], (), kept, PAYLOADS[n + 80], failure=PAYLOADS[n])
             for n, row in enumerate(rows)
             if row.sample is not None
         ]

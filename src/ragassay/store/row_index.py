@@ -24,6 +24,10 @@ from ragassay.core import RowResult, Verdict
 FORM = "1"
 """The form of the file; one of another form is made anew."""
 ROWS_A_WRITE = 2000
+COMMON = 20_000
+"""Rows from which on a word is common: then the rows are gone through in their order and each is
+asked for it, since few have to be; else the rows with the word are gathered first.
+"""
 SNIPPET = 240
 """Characters of a question that a list shows."""
 UNREADABLE = "unreadable"
@@ -48,6 +52,7 @@ CREATE INDEX rows_cause ON rows (cause, worst, idx);
 CREATE INDEX rows_id ON rows (id, idx);
 CREATE INDEX scores_value ON scores (metric, value, idx);
 CREATE INDEX scores_verdict ON scores (metric, verdict, worst, idx);
+CREATE INDEX scores_outcome ON scores (metric, verdict, value, idx);
 """
 _PHRASE = re.compile(r'"([^"]*)"|(\S+)')
 
@@ -131,7 +136,8 @@ class RowIndex:
         way = "DESC" if descending else "ASC"
         last = "NULLS LAST" if key == "s.value" else ""
         value = "s.value" if query.metric in self._metrics else "NULL"
-        order = f"{key} {way} {last}, r.idx {way}" if key != "r.idx" else f"r.idx {way}"
+        place = _place(key)
+        order = f"{key} {way} {last}, {place} {way}" if key != place else f"{place} {way}"
         text = (
             f"SELECT r.idx, r.id, r.verdict, r.cause, r.done, r.question, {key}, {value}"
             f" FROM {source} WHERE {' AND '.join(where) or '1'} ORDER BY {order} LIMIT ?"
@@ -139,12 +145,22 @@ class RowIndex:
         rows = self._all(text, [*values, limit])
         return [_entry(row) for row in rows]
 
-    def count(self, query: RowQuery) -> int:
-        """How many rows the query is of."""
+    def count(self, query: RowQuery) -> int | None:
+        """How many rows the query is of; None where a common word and another condition make
+        counting take long.
+        """
         query = self._known(query)
-        if not query.narrows:
+        match = _match(query.text)
+        if match and self._is_common(match):
+            if replace(query, text="").narrows or query.metric:
+                return None
+            text = "SELECT count(*) FROM words WHERE words MATCH ?"
+            return int(self._all(text, [match])[0][0])
+        # Rows that could not be read have no score of a metric.
+        if not query.narrows and not query.metric:
             return int(self._facts["rows"])
-        source, where, values = self._parts(replace(query, sort="worst"))
+        # By its slice where it has one: that leaves out most rows, whatever the order.
+        source, where, values = self._parts(replace(query, sort="worst"), counting=True)
         text = f"SELECT count(*) FROM {source} WHERE {' AND '.join(where) or '1'}"
         return int(self._all(text, values)[0][0])
 
@@ -183,37 +199,65 @@ class RowIndex:
         sort = "worst" if query.sort == "value" else query.sort
         return replace(query, metric="", outcome="", sort=sort)
 
-    def _parts(self, query: RowQuery) -> tuple[str, list[str], list[Any]]:
-        """The tables, conditions and bound values of a query; values are never part of its text."""
-        source, where, values = "rows r", [], list[Any]()
+    def _parts(self, query: RowQuery, counting: bool = False) -> tuple[str, list[str], list[Any]]:
+        """The tables, conditions and bound values of a query; values are never part of its text.
+
+        The first table leads: a CROSS JOIN has SQLite read them in this order. Which one does
+        decides between milliseconds and seconds: the one that has the rows in order, or of which
+        fewest are left.
+        """
+        where, values = list[str](), list[Any]()
+        # A count looks a row up only where something is asked of it.
+        needs_rows = not counting or bool(query.verdict or query.cause)
         number = self._metrics.get(query.metric)
+        tables = ["rows r"]
+        by_score = number is not None and (query.sort == "value" or bool(query.outcome))
+        by_slice = query.slice is not None and (counting or _led_by_slice(query))
         if number is not None:
-            # CROSS JOIN: SQLite then reads the tables in this order. By value or outcome, the
-            # index of the scores leads; else the scores are only looked up.
-            by_score = query.sort == "value" or bool(query.outcome)
-            first, second = ("scores s", "rows r") if by_score else ("rows r", "scores s")
-            source = f"{first} CROSS JOIN {second} ON s.idx = r.idx AND s.metric = ?"
+            by_score = by_score or counting
+            tables = ["scores s", "rows r"] if by_score else ["rows r", "scores s"]
+            where.append("s.metric = ?")
             values.append(number)
             if query.outcome:
                 where.append("s.verdict = ?")
                 values.append(query.outcome)
+        if by_slice:
+            tables.insert(0, "slices x")
+        if not needs_rows and len(tables) > 1:
+            tables.remove("rows r")
+        lead = tables[0][-1]
+        source = tables[0]
+        for table in tables[1:]:
+            source += f" CROSS JOIN {table} ON {table[-1]}.idx = {lead}.idx"
         if query.verdict:
             where.append("r.verdict = ?")
             values.append(query.verdict)
         if query.cause:
             where.append("r.cause = ?")
             values.append(query.cause)
-        if query.slice is not None:
+        if query.slice is not None and by_slice:
+            where += ["x.name = ?", "x.value = ?"]
+            values += query.slice
+        elif query.slice is not None:
             where.append(
                 "EXISTS (SELECT 1 FROM slices x WHERE x.name = ? AND x.value = ?"
-                " AND x.worst = r.worst AND x.idx = r.idx)"
+                f" AND x.worst = {lead}.worst AND x.idx = {lead}.idx)"
             )
             values += query.slice
         match = _match(query.text)
-        if match:
-            where.append("r.idx IN (SELECT rowid - 1 FROM words WHERE words MATCH ?)")
+        if match and self._is_common(match):
+            asked = f"SELECT 1 FROM words WHERE words MATCH ? AND rowid = {lead}.idx + 1"
+            where.append(f"EXISTS ({asked})")
+            values.append(match)
+        elif match:
+            where.append(f"{lead}.idx IN (SELECT rowid - 1 FROM words WHERE words MATCH ?)")
             values.append(match)
         return source, where, values
+
+    def _is_common(self, match: str) -> bool:
+        """Whether so many rows match that they are better not gathered."""
+        text = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+        return bool(self._all(text, [match, COMMON + 1])[0][0] > COMMON)
 
     def _all(self, text: str, values: Sequence[Any]) -> list[Any]:
         with closing(self._connect()) as connection:
@@ -234,7 +278,21 @@ def _sort_key(query: RowQuery) -> str:
     """The column by which a query is ordered, out of a fixed list."""
     if query.sort == "value" and query.metric:
         return "s.value"
+    if _led_by_slice(query):
+        return "x.worst"
+    if query.outcome and query.sort == "worst":
+        return "s.worst"
     return {"index": "r.idx", "id": "r.id"}.get(query.sort, "r.worst")
+
+
+def _led_by_slice(query: RowQuery) -> bool:
+    """Whether the rows of a slice are read in the order that their table has."""
+    return query.slice is not None and query.sort == "worst"
+
+
+def _place(key: str) -> str:
+    """The index of a row in the table that leads."""
+    return f"{key[0]}.idx"
 
 
 def _beyond(
@@ -243,11 +301,12 @@ def _beyond(
     """The condition that a row stands behind another one, with its values."""
     sign = "<" if descending else ">"
     value, index = after
-    if key == "r.idx":
-        return f"r.idx {sign} ?", [index]
+    place = _place(key)
+    if key == place:
+        return f"{place} {sign} ?", [index]
     if value is None:  # rows without a value come last, whichever way
-        return f"{key} IS NULL AND r.idx {sign} ?", [index]
-    behind = f"({key}, r.idx) {sign} (?, ?)"
+        return f"{key} IS NULL AND {place} {sign} ?", [index]
+    behind = f"({key}, {place}) {sign} (?, ?)"
     if key == "s.value":
         behind = f"({behind} OR s.value IS NULL)"
     return behind, [value, index]
@@ -255,14 +314,15 @@ def _beyond(
 
 def _match(text: str) -> str:
     """A user's words as a search of FTS5: each quoted, so that none of them commands; all must
-    stand in the row, the last one may be the start of a word.
+    stand in the row. A word that ends in "*" may go on.
     """
     terms = []
     for phrase, word in _PHRASE.findall(text.replace("\0", " ")):
-        term = (phrase or word).replace('"', " ").strip()
+        goes_on = "*" if word.endswith("*") else ""
+        term = (phrase or word).replace('"', " ").rstrip("*").strip()
         # A term without a letter or digit has no token, and would match nothing.
         if any(letter.isalnum() for letter in term):
-            terms.append(f'"{term}"' + ("" if phrase else "*"))
+            terms.append(f'"{term}"{goes_on}')
     return " AND ".join(terms)
 
 

@@ -150,3 +150,27 @@ def test_one_that_rates_parts_is_labelled_by_pass_or_fail_of_the_row() -> None:
     assert task.question == "Does the row as a whole pass on groundedness?"
     assert task.note.startswith("For each claim: ")
     assert label_task("my_own_judge").scale == (0.0, 1.0)
+
+
+def test_the_share_that_people_pass_is_told_by_the_judges_score(store: Store) -> None:
+    """People pass what the judge gives 1.0, half of what it gives 0.5, and nothing of 0.2."""
+    choose_to_label(store, RUN, NAME, 60, method="uniform")
+    seen = 0
+    expected: dict[float, list[float]] = {}
+    for row in store.to_label(RUN, NAME):
+        result = store.row(RUN, row.row_id)
+        assert result is not None
+        value = result.scores[0].value
+        assert value is not None
+        seen += value == 0.5
+        passes = value == 1.0 or (value == 0.5 and seen % 2 == 0)
+        label(store, row, "Ann", float(passes))
+        expected.setdefault(value, []).append(float(passes))
+    bins = label_progress(store, RUN, NAME).reliability
+    assert [(b.mean_score, b.n) for b in bins] == [
+        (pytest.approx(value), len(expected[value])) for value in (0.2, 0.5, 1.0)
+    ]
+    assert [b.observed for b in bins] == [
+        pytest.approx(sum(expected[value]) / len(expected[value])) for value in (0.2, 0.5, 1.0)
+    ]
+    assert all(b.interval is not None for b in bins)

@@ -14,6 +14,7 @@ from ragassay.core import (
     Figure,
     HumanLabel,
     LabelAnswer,
+    ReliabilityBin,
     RowResult,
     RowToLabel,
     SetupError,
@@ -33,6 +34,7 @@ PEOPLE = "\0people"
 DOUBLE_EVERY = 7
 """Every seventh row is labelled by two people, so that their agreement is known: 14 %."""
 HALF_WIDTH = 0.03
+FIFTHS = 5
 DRAWS = 500
 """Of the bootstrap behind the intervals that are shown while people label."""
 
@@ -92,7 +94,7 @@ class LabelProgress:
     with a label, imported ones too. among_people: None with fewer than two people on any row.
     with_judge: people's majority beside the judge, pass or fail. needed: labels in all for the pass
     rate within 3 points, in words. disputes: rows on which judge and people differ, or people are
-    tied.
+    tied. reliability: the share that people pass by the judge's score, in fifths of [0, 1].
     """
 
     metric: str
@@ -106,6 +108,7 @@ class LabelProgress:
     needed: str
     disputes: tuple[Dispute, ...]
     ties: tuple[str, ...]
+    reliability: tuple[ReliabilityBin, ...] = ()
 
 
 def label_task(metric: str) -> LabelTask:
@@ -214,6 +217,7 @@ def label_progress(store: Store, run_id: str, metric: str, *, seed: int = 0) -> 
         needed=_needed(labels, cut),
         disputes=_disputes(labels, rows, judged, metric, cut),
         ties=_ties(labels),
+        reliability=_reliability(labels, rows, metric, cut),
     )
 
 
@@ -299,7 +303,47 @@ def _with_judge(
         return ()
     table = annotators.votes(votes, _clusters(rows))
     agreement = annotators.measure(table, draws=DRAWS, seed=seed)
-    return tuple(figure for pair in agreement.pairs for figure in pair.figures) + agreement.figures
+    # There is one pair: people and the judge.
+    return agreement.pairs[0].figures + agreement.figures
+
+
+def _reliability(
+    labels: Sequence[HumanLabel], rows: Rows, metric: str, cut: float
+) -> tuple[ReliabilityBin, ...]:
+    """What share of the rows people pass by the score that the judge gave; () for scores that are
+    no shares.
+    """
+    import numpy as np
+
+    from ragassay.scoring.agreement import reliability
+    from ragassay.scoring.clusters import codes
+    from ragassay.scoring.ratings import Ratings
+    from ragassay.trust.consensus import consensus
+
+    values, scores, passes, row_ids = [], [], [], []
+    for joined in consensus(labels):
+        row = rows.get(joined.row_id)
+        score = row.score(metric) if row is not None else None
+        if joined.value is None or score is None or score.value is None:
+            continue
+        values.append(joined.value)
+        scores.append(score.value)
+        passes.append(score.verdict is Verdict.PASS)
+        row_ids.append(joined.row_id)
+    unit = np.array(scores)
+    if not scores or unit.min() < 0 or unit.max() > 1:
+        return ()
+    clusters = _clusters(rows)
+    label = np.array(values)
+    ratings = Ratings(
+        label,
+        unit,
+        np.array(passes),
+        label >= cut,
+        unit=unit,
+        cluster=codes(clusters[row_id] for row_id in row_ids),
+    )
+    return reliability(ratings, FIFTHS)
 
 
 def _needed(labels: Sequence[HumanLabel], cut: float) -> str:
