@@ -29,8 +29,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PATIENCE_S = 0.5
+PATIENCE_S = 0.2
 """How long a page waits for figures that are being counted before it says so."""
+FEW_ROWS = 5000
+FOR_FEW_S = 5.0
+"""Of so few rows they are counted in less than a second on any machine that is not busy: a page
+that comes back by itself would only flicker.
+"""
 KEPT = 64
 
 
@@ -85,8 +90,10 @@ class Figures:
         self._own_folder: TemporaryDirectory[str] | None = None
         self._folder = self._index_folder()
 
-    def of_run(self, stored: StoredRun, patience: float = PATIENCE_S) -> RunFigures | None:
-        """The run's figures, None while they are being counted."""
+    def of_run(self, stored: StoredRun, patience: float | None = None) -> RunFigures | None:
+        """The run's figures, None while they are being counted. patience: seconds to wait for them,
+        None = by the number of rows.
+        """
         run_id = stored.run_id
 
         def count() -> RunFigures:
@@ -95,9 +102,11 @@ class Figures:
             return RunFigures(summary, tuple(distributions_of(self._store, run_id, summary)))
 
         # Labels and certificates change what is known of the judge, and not the run.
-        return self._figures.get((run_id, _stamp(stored), self._trust_stamp()), count, patience)
+        return self._figures.get(
+            (run_id, _stamp(stored), self._trust_stamp()), count, _patience(stored, patience)
+        )
 
-    def index(self, stored: StoredRun, patience: float = PATIENCE_S) -> RowIndex | None:
+    def index(self, stored: StoredRun, patience: float | None = None) -> RowIndex | None:
         """The index of a run's rows; None while it is being made, while the run goes on, and where
         it cannot be made.
         """
@@ -121,7 +130,7 @@ class Figures:
             )
 
         try:
-            return self._indices.get((stored.run_id, stamp), make, patience)
+            return self._indices.get((stored.run_id, stamp), make, _patience(stored, patience))
         except RagAssayError:
             raise
         except Exception:
@@ -158,6 +167,12 @@ class Figures:
             return folder
         self._own_folder = TemporaryDirectory(prefix="ragassay-rows-")
         return Path(self._own_folder.name)
+
+
+def _patience(stored: StoredRun, asked: float | None) -> float:
+    if asked is not None:
+        return asked
+    return FOR_FEW_S if stored.rows <= FEW_ROWS else PATIENCE_S
 
 
 def _stamp(stored: StoredRun) -> str:

@@ -52,7 +52,7 @@ def show(ask: Ask) -> Answer:
     """One page of rows."""
     stored = stored_run(ask)
     query = query_of(ask, stored)
-    index = ask.site.figures.index(stored, 1.0)
+    index = ask.site.figures.index(stored)
     if index is not None:
         entries = index.page(query, A_PAGE + 1, _cursor(ask))
         total: int | None = index.count(query)
