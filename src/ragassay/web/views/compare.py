@@ -41,7 +41,7 @@ def show(ask: Ask) -> Answer:
         raise refused("metric", metric, "a metric of both runs")
     pairs = []
     if metric:
-        made = figures.other(
+        made = figures.large(
             ("pairs", *key, metric),
             lambda: paired_rows(store, first.run_id, second.run_id, metric),
             10.0,

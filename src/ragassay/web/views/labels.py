@@ -142,7 +142,7 @@ def _labelled(ask: Ask, run_id: str) -> list[str]:
 
 def _judged_metrics(ask: Ask, run_id: str) -> set[str]:
     """Metrics with a pass mark whose score a judge gave: of these, people's labels say most."""
-    figures = ask.site.figures.of_run(ask.site.store.run(run_id))
+    figures = ask.site.figures.of_run(ask.site.figures.stored(run_id))
     if figures is None:
         return set()
     metrics = figures.summary.metrics

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ragassay.core import SetupError
 from ragassay.web.messages import Ask, Page
 from ragassay.web.site import url
 
@@ -17,12 +16,7 @@ def stored_run(ask: Ask, name: str | None = None) -> StoredRun:
     """The run that the URL names. Raises SetupError E0103."""
     store = ask.site.store
     run_id = store.resolve(ask.path["run"] if name is None else name)
-    stamp = store.run_stamp(run_id)
-    # Counting the rows of a large run takes a while, and they are the same until it changes.
-    stored = ask.site.figures.other(("run", run_id, *stamp), lambda: store.run(run_id), 60.0)
-    if stored is None:
-        raise SetupError("E0103", "The run cannot be read in a minute.", where=run_id)
-    return stored
+    return ask.site.figures.stored(run_id)
 
 
 def run_title(stored: StoredRun) -> str:
