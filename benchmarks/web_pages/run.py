@@ -1,6 +1,6 @@
 """The pages of a run of many rows: how long each takes to come, and to what size.
 
-    python benchmarks/web_pages/run.py --rows 1000000 [--store FILE] [--postgres URL] [--out FILE]
+    python benchmarks/web_pages/run.py --rows 1000000 [--store FILE] [--index-only] [--no-browser]
 
 Rows are made up (seeded) and put into a store as a finished run; a server in this process answers
 over HTTP on the same machine, and each kind of page is asked for again and again with other
@@ -17,7 +17,7 @@ import tempfile
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -40,6 +40,7 @@ from ragassay.core import (
     Verdict,
 )
 from ragassay.store import Store
+from ragassay.store.row_index import RowIndex, RowQuery
 from ragassay.web import WebSettings, start_server
 
 METRICS = ("groundedness", "answer_relevance", "context_relevance")
@@ -172,6 +173,57 @@ def questions(rng: random.Random) -> dict[str, list[str]]:
     }
 
 
+def queries(rng: random.Random) -> dict[str, Callable[[], RowQuery]]:
+    """Kinds of queries of the rows' index."""
+
+    def topic() -> tuple[str, str]:
+        return "topic", f"t{rng.randrange(40)}"
+
+    def metric() -> str:
+        return rng.choice(METRICS)
+
+    def common() -> str:
+        return rng.choice(WORDS[:50])
+
+    return {
+        "worst first": RowQuery,
+        "by verdict": lambda: RowQuery(verdict="fail"),
+        "by cause": lambda: RowQuery(cause=rng.choice(CAUSES)),
+        "by slice": lambda: RowQuery(slice=topic()),
+        "by slice, cause and verdict": lambda: RowQuery(
+            slice=topic(), cause=rng.choice(CAUSES), verdict="fail"
+        ),
+        "by a metric's value": lambda: RowQuery(metric=metric(), sort="value"),
+        "a metric fails, by value": lambda: RowQuery(metric=metric(), outcome="fail", sort="value"),
+        "by slice and value": lambda: RowQuery(metric=metric(), sort="value", slice=topic()),
+        "search, a rare word": lambda: RowQuery(text=rng.choice(WORDS[10_000:])),
+        "search, a common word": lambda: RowQuery(text=common()),
+        "search, two common words": lambda: RowQuery(text=f"{common()} {common()}"),
+        "search in failing rows": lambda: RowQuery(text=common(), verdict="fail"),
+    }
+
+
+def measure_index(path: Path) -> None:
+    """Processor time of the first page and of the count of each kind of query: it holds on a
+    machine that others use as well.
+    """
+    index = RowIndex(path)
+    print("\n| query of the index | first page, ms of CPU | count, ms of CPU |\n|---|---|---|")
+    for name, make in queries(random.Random(1)).items():
+        pages, counts = [], []
+        for _ in range(20):
+            query = make()
+            start = time.process_time()
+            index.page(query, 101)
+            pages.append(1000 * (time.process_time() - start))
+            start = time.process_time()
+            index.count(query)
+            counts.append(1000 * (time.process_time() - start))
+        print(
+            f"| {name} | {quantile(pages, 0.95):.0f} | {quantile(counts, 0.95):.0f} |", flush=True
+        )
+
+
 def first_paint(server: object, link: str) -> list[float]:
     """Seconds from the request to the first paint of the overview in Chromium, ten times."""
     from support.browsing import chromium
@@ -196,9 +248,11 @@ def main() -> None:
     parser.add_argument("--store", default="")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--no-browser", action="store_true")
+    parser.add_argument("--index-only", action="store_true")
     given = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="web-pages-")
     place = given.store or str(Path(folder) / "store.db")
+    given.folder = Path(place).parent
     with Store.open(place) as store:
         if not store.newest():
             start = time.perf_counter()
@@ -219,6 +273,9 @@ def measure(server: object, client: Client, given: argparse.Namespace) -> None:
     while b"being indexed" in client.get(f"/runs/{RUN}/rows")[1]:
         time.sleep(1)
     print(f"index made in {time.perf_counter() - start:.0f} s", flush=True)
+    measure_index(given.folder / "row-indices" / f"{RUN}.rows")
+    if given.index_only:
+        return
     start = time.perf_counter()
     while b"Counting" in client.get(f"/runs/{RUN}")[1]:
         time.sleep(0.5)

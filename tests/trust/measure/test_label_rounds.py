@@ -10,6 +10,7 @@ from ragassay.core import (
     Context,
     Counts,
     Diagnosis,
+    HumanLabel,
     LabelAnswer,
     RowResult,
     Sample,
@@ -174,3 +175,9 @@ def test_the_share_that_people_pass_is_told_by_the_judges_score(store: Store) ->
         pytest.approx(sum(expected[value]) / len(expected[value])) for value in (0.2, 0.5, 1.0)
     ]
     assert all(b.interval is not None for b in bins)
+
+
+def test_labels_of_what_the_run_did_not_measure_are_counted_alone(store: Store) -> None:
+    store.put_labels(RUN, [HumanLabel("r1", "tone", "Ann", 1.0)])
+    progress = label_progress(store, RUN, "tone")
+    assert (progress.labelled, progress.compared, progress.disputes) == (1, 0, ())

@@ -17,6 +17,7 @@ from ragassay.core import (
     ReliabilityBin,
     RowResult,
     RowToLabel,
+    Score,
     SetupError,
     Verdict,
 )
@@ -262,10 +263,16 @@ def _judged(rows: Rows, metric: str) -> dict[str, bool]:
     """Row -> whether the judge passes it; rows without a verdict are left out."""
     judged = {}
     for row_id, row in rows.items():
-        score = row.score(metric) if row is not None else None
+        score = _score(row, metric)
         if score is not None and score.verdict in (Verdict.PASS, Verdict.FAIL):
             judged[row_id] = score.verdict is Verdict.PASS
     return judged
+
+
+def _score(row: RowResult | None, metric: str) -> Score | None:
+    """The row's score of a metric; labels may be of something that the run did not measure."""
+    scores = row.scores if row is not None else ()
+    return next((score for score in scores if score.metric == metric), None)
 
 
 def _clusters(rows: Rows) -> dict[str, str | None]:
@@ -323,7 +330,7 @@ def _reliability(
     values, scores, passes, row_ids = [], [], [], []
     for joined in consensus(labels):
         row = rows.get(joined.row_id)
-        score = row.score(metric) if row is not None else None
+        score = _score(row, metric)
         if joined.value is None or score is None or score.value is None:
             continue
         values.append(joined.value)
@@ -374,7 +381,7 @@ def _disputes(
     disputes = []
     for row_id, given in by_row.items():
         row = rows.get(row_id)
-        score = row.score(metric) if row is not None else None
+        score = _score(row, metric)
         if row is None or score is None or score.value is None or row_id not in judged:
             continue
         if all((label.value >= cut) == judged[row_id] for label in given):

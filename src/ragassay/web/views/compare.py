@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.core import RowResult, Sample
 from ragassay.diagnosis import cause_named
-from ragassay.report.comparison import compare, paired_rows
+from ragassay.report.comparison import PairedRow, compare, paired_rows
 from ragassay.report.text_diff import Piece, text_diff
 from ragassay.web.messages import Answer, Ask, NotThere, Page, number, refused
 from ragassay.web.site import url
@@ -39,7 +39,7 @@ def show(ask: Ask) -> Answer:
     metric = ask.query.get("metric", "") or _most_telling(comparison.metrics)
     if metric and metric not in names:
         raise refused("metric", metric, "a metric of both runs")
-    pairs = []
+    pairs: list[PairedRow] = []
     if metric:
         made = figures.large(
             ("pairs", *key, metric),
@@ -128,7 +128,9 @@ def _scores(
 ) -> list[tuple[str, object, object]]:
     """(metric, score in a, score in b) of every metric of either run."""
     names = dict.fromkeys([*runs[0].manifest.metrics, *runs[1].manifest.metrics])
-    pairs = [(name, before.score(name), after.score(name)) for name in names]
+    first = {score.metric: score for score in before.scores}
+    second = {score.metric: score for score in after.scores}
+    pairs = [(name, first.get(name), second.get(name)) for name in names]
     return [pair for pair in pairs if pair[1] is not None or pair[2] is not None]
 
 
