@@ -24,7 +24,7 @@ from ragassay.core import RowResult, Verdict
 FORM = "1"
 """The form of the file; one of another form is made anew."""
 ROWS_A_WRITE = 2000
-COMMON = 100_000
+COMMON = 20_000
 """Rows from which on a word is common: then the rows are gone through in their order and each is
 asked for it, since few have to be; else the rows with the word are gathered first.
 """
