@@ -55,6 +55,7 @@ SLOW_FOLDERS = (
     "pytest_plugin",
     "training",
     "walks",
+    "web",
 )
 # Files of which most of the time is spent in databases, browsers, waits and real servers.
 SLOW_FILES = (
@@ -68,6 +69,7 @@ SLOW_FILES = (
     "runs/test_application.py",
     "runs/test_preflight.py",
     "runs/test_preflight_failures.py",
+    "store/test_label_queue.py",
     "store/test_postgres.py",
     "store/test_sqlite_faults.py",
     "trust/measure/test_labelling.py",

@@ -38,6 +38,7 @@ _GROUPS = {
         ),
     ),
     "E07": ("Optimising a judge", "Exit code 2, before anything is asked (E0704: before the end)."),
+    "E09": ("The web application", "Exit code 2 (E0901: 5), before anything is served."),
     "E12": ("Labels of people", "Exit code 2, before anything is asked."),
 }
 

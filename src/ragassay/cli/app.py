@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ragassay.cli import doctor, interop, judging, trust, tuning
+from ragassay.cli import doctor, interop, judging, trust, tuning, web
 from ragassay.cli.config import take_default_config
 from ragassay.cli.gate import gate as gate_command
 from ragassay.cli.github import guard_output
@@ -396,6 +396,8 @@ def check_rubric(file: Annotated[Path, typer.Argument(help="A rubric file.")]) -
 # Short, so that none is cut off.
 _COMMANDS = (
     (trust.judge_trust, "trust", "Say how far a run's judge can be trusted."),
+    (web.view, "view", "Look at runs in the browser."),
+    (web.serve, "serve", "Serve the pages to a team."),
     (trust.benchmark, "benchmark", "Set judges beside human labels."),
     (judging.certificates, "certificates", "List what was measured of judges."),
     (trust.probe, "probe", "Try to lead a judge astray."),

@@ -281,6 +281,35 @@ class Certificate(Displayed):
 
 
 @dataclass(frozen=True, slots=True)
+class RowToLabel:
+    """A row that was chosen for people to label. place: in the order in which rows are handed out,
+    from 0. wanted: how many people are to label it. scale: the values that a label may take. The
+    rest is as in a HumanLabel.
+    """
+
+    row_id: str
+    place: int
+    wanted: int
+    scale: tuple[float, ...]
+    stream: str = ""
+    inclusion_probability: float | None = None
+    round: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LabelAnswer:
+    """What a person answered about a row, at one time: the last answer is the one that counts.
+    value: None where the person cannot tell.
+    """
+
+    row_id: str
+    annotator: str
+    value: float | None
+    rationale: str = ""
+    created: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class HumanLabel:
     """What one person said of one row.
 

@@ -6,7 +6,7 @@ import heapq
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from ragassay.core import CorrectedFigure, Interval, Manifest, SetupError, Verdict
@@ -246,7 +246,8 @@ def compare(
     being so small. corrected: what labels set right in both runs. Raises SetupError E0101 for a
     margin that is not above 0 and below 1.
     """
-    return compare_runs(StoredSide(store, a), StoredSide(store, b), margin=margin)
+    compared = compare_runs(StoredSide(store, a), StoredSide(store, b), margin=margin)
+    return replace(compared, corrected=tuple(corrected))
 
 
 def compare_runs(a: ComparedRun, b: ComparedRun, *, margin: float | None = None) -> Comparison:
@@ -283,7 +284,6 @@ def compare_runs(a: ComparedRun, b: ComparedRun, *, margin: float | None = None)
         warnings=tuple(_warnings(first, second, only_a, only_b)),
         same_answers=_same_answers(first, second),
         turned=_turned(pairs),
-        corrected=tuple(corrected),
     )
 
 
@@ -493,3 +493,73 @@ def _run_json(manifest: Manifest) -> dict[str, object]:
         "source": manifest.source,
         "judge": as_json(manifest.judge),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class PairedRow:
+    """One row in both runs, by one metric. a, b: its values, None where it has none there."""
+
+    id: str
+    index_a: int
+    index_b: int
+    a: float | None
+    b: float | None
+    verdict_a: Verdict | None
+    verdict_b: Verdict | None
+    cause_a: str
+    cause_b: str
+    change: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether value, verdict or cause differ."""
+        values = (self.a, self.verdict_a, self.cause_a)
+        return values != (self.b, self.verdict_b, self.cause_b)
+
+
+def paired_rows(store: Store, a: str, b: str, metric: str) -> list[PairedRow]:
+    """The rows that both runs have, by one metric of both: those that turned for the worse first,
+    then for the better, each by the size of the change, then the rest by id.
+
+    The verdicts and causes are the rows'. Memory follows the number of rows, not their texts.
+    """
+    manifest = store.run(a).manifest
+    rows_a = _readable_rows(store, a)
+    values_a = {line.row_id: line.value for line in store.score_lines(a, metric)}
+    values_b = {line.row_id: line.value for line in store.score_lines(b, metric)}
+    pairs = []
+    for after in store.row_lines(b):
+        before = rows_a.get(after.id)
+        if before is None or after.bad is not None:
+            continue
+        first, second = values_a.get(after.id), values_b.get(after.id)
+        word = ""
+        if first is not None and second is not None:
+            word = change_word(second - first, metric, manifest)
+        pair = PairedRow(
+            after.id,
+            before.index,
+            after.index,
+            first,
+            second,
+            before.verdict,
+            after.verdict,
+            before.cause,
+            after.cause,
+            word,
+        )
+        pairs.append(pair)
+    pairs.sort(key=_by_turn)
+    return pairs
+
+
+def _by_turn(pair: PairedRow) -> tuple[int, float, bool, str]:
+    turn = 2
+    if (pair.verdict_a, pair.verdict_b) == _BROKEN:
+        turn = 0
+    elif (pair.verdict_a, pair.verdict_b) == _FIXED:
+        turn = 1
+    size = 0.0
+    if pair.a is not None and pair.b is not None:
+        size = abs(pair.b - pair.a)
+    return turn, -size, not pair.changed, pair.id

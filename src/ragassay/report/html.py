@@ -87,7 +87,7 @@ def write_html(
         policy=policy,
         ratios=[x for x in summary.metrics if _has_axis(x)],
         others=[x for x in summary.metrics if not _has_axis(x) and say.says_something(x)],
-        distributions=_distributions(store, run_id, summary),
+        distributions=distributions_of(store, run_id, summary),
         titles={share.cause.name: share.cause.title for share in summary.causes},
         app=say.app_words(summary),
         ledger=say.ledger_words(summary),
@@ -110,11 +110,11 @@ def _shown_rows(store: Store, run_id: str, summary: Summary) -> int:
     return summary.scored + summary.bad + unfinished
 
 
-def _rows(store: Store, run_id: str, summary: Summary, max_rows: int) -> Iterator[_RowView]:
+def _rows(store: Store, run_id: str, summary: Summary, max_rows: int) -> Iterator[RowView]:
     manifest = summary.manifest
     rows = worst_rows(store, run_id, manifest, summary.metrics, max_rows)
     for number, row in enumerate(rows):
-        yield _row(row, number, manifest)
+        yield row_view(row, number, manifest)
 
 
 def _environment() -> Environment:
@@ -134,7 +134,7 @@ class _Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class _Distribution:
+class Distribution:
     """How the rows spread over the range of one metric."""
 
     metric: str
@@ -142,7 +142,7 @@ class _Distribution:
     bars: tuple[_Bar, ...]
 
 
-def _distributions(store: Store, run_id: str, summary: Summary) -> list[_Distribution]:
+def distributions_of(store: Store, run_id: str, summary: Summary) -> list[Distribution]:
     """Ten equal bins of [0, 1] for every metric that is a ratio; each but the last without its
     upper end.
     """
@@ -160,7 +160,7 @@ def _distributions(store: Store, run_id: str, summary: Summary) -> list[_Distrib
     return [_distribution(m, *bins[m.metric]) for m in metrics]
 
 
-def _distribution(m: MetricSummary, rows: list[int], failed: list[int]) -> _Distribution:
+def _distribution(m: MetricSummary, rows: list[int], failed: list[int]) -> Distribution:
     highest = max(rows)
     bars = []
     for i, (n, bad) in enumerate(zip(rows, failed, strict=True)):
@@ -172,7 +172,7 @@ def _distribution(m: MetricSummary, rows: list[int], failed: list[int]) -> _Dist
     # Without a pass mark no row can fail.
     if m.passed + m.failed:
         text += f"; {sum(failed):,} fail"
-    return _Distribution(m.metric, text, tuple(bars))
+    return Distribution(m.metric, text, tuple(bars))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,9 @@ class _Section(NamedTuple):
 
 
 @dataclass(slots=True)
-class _RowView:
+class RowView:
+    """One row with its claims and contexts, marked and linked."""
+
     row: RowResult
     anchor: str
     verdict: str
@@ -280,8 +282,8 @@ class _Evidence:
         return spans
 
 
-def _row(row: RowResult, number: int, manifest: Manifest) -> _RowView:
-    """One row as the template shows it. number: its place on the page, from 0."""
+def row_view(row: RowResult, number: int, manifest: Manifest) -> RowView:
+    """One row as the macro `body` of row.html.j2 shows it. number: its place on the page."""
     view = _row_line(row, f"r{number + 1}", manifest)
     sample = row.sample
     if sample is None:
@@ -322,7 +324,7 @@ def _add_evidence(part: Part, sample: Sample, evidence: _Evidence) -> None:
             evidence.add(context, quote.start, quote.end)
 
 
-def _row_line(row: RowResult, anchor: str, manifest: Manifest) -> _RowView:
+def _row_line(row: RowResult, anchor: str, manifest: Manifest) -> RowView:
     """The row's line, closed: its verdict, its cause and the value that the page sorts by."""
     diagnosis = row.diagnosis
     cause = ""
@@ -337,7 +339,7 @@ def _row_line(row: RowResult, anchor: str, manifest: Manifest) -> _RowView:
         marked = [s for s in row.scores if s.value is not None and s.pass_mark is not None]
         worst = max(marked, key=lambda score: badness(score, manifest), default=None)
     values = {score.metric: score.value for score in row.scores}
-    return _RowView(
+    return RowView(
         row=row,
         anchor=anchor,
         verdict=verdict,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.core import Manifest, MetricSummary, RowResult, Verdict
-from ragassay.report.wording import lower_is_better
+from ragassay.report.wording import lower_is_better, unit_of
 
 if TYPE_CHECKING:
     from ragassay.store import ScoreLine, Store
@@ -60,3 +60,22 @@ def _mean_goodness(scores: Iterable[ScoreLine], lower: set[str]) -> float:
     if not goodness:
         return math.inf
     return math.fsum(goodness) / len(goodness)
+
+
+def worst_first(manifest: Manifest) -> Callable[[RowResult], float]:
+    """A number for each row that is lower the worse it is, in the order of `worst_rows`."""
+    lower = {name for name in manifest.metrics if lower_is_better(name, manifest)}
+    ratios = {name for name in manifest.metrics if not unit_of(name, manifest)}
+
+    def key(row: RowResult) -> float:
+        verdict = row.diagnosis.verdict
+        kind = _LAST if verdict is None else _PLACES.get(verdict, _LAST)
+        goodness = []
+        for score in row.scores:
+            if score.value is None or score.pass_mark is None or score.metric not in ratios:
+                continue
+            goodness.append(1 - score.value if score.metric in lower else score.value)
+        mean = math.fsum(goodness) / len(goodness) if goodness else math.inf
+        return 4.0 * kind + min(max(mean, -1.0), 2.0)
+
+    return key

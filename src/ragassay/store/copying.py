@@ -78,7 +78,7 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
         for run_id, number in all_runs:
             before = (copied.rows, copied.judgments)
             is_new = _copy_run(source, target, run_id, number, copied)
-            copied.labels += target.put_labels(run_id, source.labels(run_id))
+            copied.labels += _copy_labels(source, target, run_id)
             if tell is not None:
                 rows, judgments = copied.rows - before[0], copied.judgments - before[1]
                 tell(
@@ -106,6 +106,15 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
         if model.key not in known:
             target.put_known_model(model)
     return copied
+
+
+def _copy_labels(source: Store, target: Store, run_id: str) -> int:
+    """Copy a run's labels, the rows that are to be labelled, and every answer; how many labels."""
+    labels = target.put_labels(run_id, source.labels(run_id))
+    for name in source.names_to_label(run_id):
+        target.add_to_label(run_id, name, source.to_label(run_id, name))
+        target.add_answers(run_id, name, source.label_answers(run_id, name))
+    return labels
 
 
 def _copy_run(source: Store, target: Store, run_id: str, number: int, copied: Copied) -> bool:

@@ -31,34 +31,10 @@ class LabelRecords:
             changes = 0
             for label in labels:
                 place = _place(run_id, source_hash, label)
-                changes += self._put_one(connection, label, place, replace)
+                changes += _put_one(self._access, connection, label, place, replace)
             return changes
 
         return self._access.write(work)
-
-    def _put_one(
-        self, connection: Connection, label: HumanLabel, place: dict[str, str], replace: bool
-    ) -> bool:
-        """Write a label; False where it is there already."""
-        table = schema.labels
-        same_place = [table.c[name] == value for name, value in place.items()]
-        same_place += self._access.database.hashed(table.c.row_id, place["row_id"])
-        stored = connection.scalar(select(table.c.value).where(*same_place))
-        if stored is not None and not replace:
-            if stored != label.value:
-                raise _two_labels(label, stored)
-            return False
-        if stored is not None:
-            connection.execute(delete(table).where(*same_place))
-        connection.execute(
-            insert(table).values(
-                **place,
-                value=label.value,
-                created=codec.as_key(label.created or now_utc()),
-                payload=codec.seal(codec.encode(label), *place.values()),
-            )
-        )
-        return True
 
     def of_run(
         self, run_id: str, name: str | None, *, source_hash: str | None
@@ -82,6 +58,42 @@ class LabelRecords:
             )
             for row in self._access.all(query)
         )
+
+
+def write_label(access: Access, connection: Connection, run_id: str, label: HumanLabel) -> None:
+    """Write a label of a run's row in a transaction that is open, in place of one of the same
+    person.
+    """
+    _put_one(access, connection, label, _place(run_id, "", label), True)
+
+
+def _put_one(
+    access: Access,
+    connection: Connection,
+    label: HumanLabel,
+    place: dict[str, str],
+    replace: bool,
+) -> bool:
+    """Write a label; False where it is there already."""
+    table = schema.labels
+    same_place = [table.c[name] == value for name, value in place.items()]
+    same_place += access.database.hashed(table.c.row_id, place["row_id"])
+    stored = connection.scalar(select(table.c.value).where(*same_place))
+    if stored is not None and not replace:
+        if stored != label.value:
+            raise _two_labels(label, stored)
+        return False
+    if stored is not None:
+        connection.execute(delete(table).where(*same_place))
+    connection.execute(
+        insert(table).values(
+            **place,
+            value=label.value,
+            created=codec.as_key(label.created or now_utc()),
+            payload=codec.seal(codec.encode(label), *place.values()),
+        )
+    )
+    return True
 
 
 def _place(run_id: str, source_hash: str, label: HumanLabel) -> dict[str, str]:

@@ -216,6 +216,22 @@ class RowRecords:
         """Each stored row's line with those of its scores, by index."""
         return self._lines(run_id, lines.row_and_scores)
 
+    def lines_at(
+        self, run_id: str, indices: Sequence[int]
+    ) -> dict[int, tuple[RowLine, list[ScoreLine]]]:
+        """The lines of these rows, by index."""
+        rows = schema.rows.c
+        query = select(rows.idx, rows.line).where(rows.run == self._runs.number(run_id))
+        unseal = codec.unsealer(run_id, "line")
+        found = {}
+        for start in range(0, len(indices), IN_LIST):
+            batch = list(indices[start : start + IN_LIST])
+            for index, blob in self._access.all(query.where(rows.idx.in_(batch))):
+                found[index] = self._access.checked(
+                    lambda data, place: lines.row_and_scores(unseal(data, place)), blob, index
+                )
+        return found
+
     def _lines(self, run_id: str, read: Callable[[bytes], T]) -> Iterator[T]:
         rows = schema.rows.c
         number = self._runs.number(run_id)

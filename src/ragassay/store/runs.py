@@ -108,9 +108,37 @@ class RunRecords:
         """The run of this id."""
         return self._stored(schema.runs.c.id == self.number(run_id), 1)[0]
 
-    def newest_first(self, limit: int) -> list[StoredRun]:
-        """The last `limit` runs."""
-        return self._stored(schema.runs.c.state != COPYING, limit)
+    def newest_first(self, limit: int, before: str = "", names: str = "") -> list[StoredRun]:
+        """The last `limit` runs; before: of those that were made before this one; names: "used"
+        leaves out those that measured a judge.
+        """
+        runs = schema.runs.c
+        where = runs.state != COPYING
+        if before:
+            where &= runs.id < self.number(before)
+        if names == "used":
+            where &= runs.name.not_like(f"{MEASURING}%")
+        return self._stored(where, limit)
+
+    def count(self, names: str = "") -> int:
+        """How many runs there are; names: as in `newest_first`."""
+        runs = schema.runs.c
+        query = select(func.count()).where(runs.state != COPYING)
+        if names == "used":
+            query = query.where(runs.name.not_like(f"{MEASURING}%"))
+        return int(self._access.scalar(query) or 0)
+
+    def stamp(self, run_id: str) -> tuple[str, str]:
+        """The run's state and when it or one of its rows last changed, without counting its rows.
+        Raises SetupError E0103.
+        """
+        runs = schema.runs.c
+        query = select(runs.state, runs.updated).where(runs.run_id == codec.as_key(run_id))
+        found = self._access.all(query.where(runs.state != COPYING))
+        if not found:
+            self._numbers.pop(run_id, None)
+            self.number(run_id)
+        return str(found[0].state), str(found[0].updated)
 
     def newest_id(self) -> str:
         """The id of the run that was made last, "" when there is none."""

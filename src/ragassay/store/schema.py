@@ -31,7 +31,7 @@ READABLE = "0004"
 writer uses.
 """
 
-HEAD = "0007"
+HEAD = "0008"
 """The newest schema version: the revision of the last migration. Versions are decimal numbers and
 only grow.
 """
@@ -205,6 +205,33 @@ Index(
     labels.c.annotator,
     unique=True,
 ).ddl_if(dialect="postgresql")
+
+label_queue = Table(  # rows chosen for people to label, in the order in which they are handed out
+    "label_queue",
+    metadata,
+    Column("id", Long, primary_key=True),
+    Column("run", Key, nullable=False),
+    Column("name", Key, nullable=False),
+    Column("place", Long, nullable=False),
+    Column("row_id", Key, nullable=False),
+    Column("wanted", Integer, nullable=False),  # people who are to label it
+    Column("holder", Key, nullable=False),  # who has it now, "" for nobody
+    Column("until", Float, nullable=False),  # Unix time of the database
+    Column("payload", LargeBinary, nullable=False),
+    UniqueConstraint("run", "name", "place", name="uq_label_queue_place"),
+)
+
+label_answers = Table(  # every answer that was ever given, also those that were changed later
+    "label_answers",
+    metadata,
+    Column("id", Long, primary_key=True),
+    Column("run", Key, nullable=False),
+    Column("name", Key, nullable=False),
+    Column("row_id", Key, nullable=False),
+    Column("annotator", Key, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    Index("ix_label_answers_run", "run", "name", "id"),
+)
 
 batches = Table(  # what providers were asked in one piece and have not answered yet, or have
     "batches",

@@ -15,6 +15,7 @@ from ragassay.core import (
     HumanLabel,
     Judgment,
     KnownModel,
+    LabelAnswer,
     RowResult,
     Score,
 )
@@ -51,6 +52,7 @@ class SoundnessCheck:
             yield from self._certificates()
             yield from self._models()
             yield from self._labels()
+            yield from self._answers()
         except (EnvironmentFailure, ValueError) as error:
             yield str(error)
 
@@ -180,6 +182,16 @@ class SoundnessCheck:
                     )
             except ValueError as error:
                 yield f"label {row.id}: {error}"
+
+    def _answers(self) -> Iterator[str]:
+        if self._access.lacks(schema.label_answers):
+            return
+        for row in self._access.all(select(schema.label_answers)):
+            try:
+                place = (row.run, row.name, row.row_id, row.annotator)
+                codec.decode(LabelAnswer, codec.unseal(row.payload, *place))
+            except ValueError as error:
+                yield f"answer {row.id}: {error}"
 
 
 def _adds_up(score: Score) -> bool:

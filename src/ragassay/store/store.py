@@ -21,9 +21,11 @@ from ragassay.core import (
     Judgment,
     JudgmentAddress,
     KnownModel,
+    LabelAnswer,
     Ledger,
     Manifest,
     RowResult,
+    RowToLabel,
     RunState,
     Sample,
     SetupError,
@@ -39,6 +41,7 @@ from ragassay.store.exchanges import ExchangeRecords
 from ragassay.store.indices import IndexSet
 from ragassay.store.judgments import JudgmentRecords
 from ragassay.store.known_models import KnownModelRecords
+from ragassay.store.label_queue import LabelQueueRecords
 from ragassay.store.labels import LabelRecords
 from ragassay.store.lines import RowLine, ScoreLine, StoredRun
 from ragassay.store.location import FOLDER, address_of
@@ -76,6 +79,7 @@ class Store:
         self._certificates = CertificateRecords(self.access)
         self._known_models = KnownModelRecords(self.access)
         self._labels = LabelRecords(self.access, self.run_records)
+        self._label_queue = LabelQueueRecords(self.access, self.run_records)
         self._batches = BatchRecords(self.access, self.run_records)
         self.exchange_records = ExchangeRecords(self.access, self.run_records)
         try:
@@ -186,9 +190,21 @@ class Store:
         """The run of this id."""
         return self.run_records.get(run_id)
 
-    def runs(self, limit: int = 50) -> list[StoredRun]:
-        """The last `limit` runs, newest first."""
-        return self.run_records.newest_first(limit)
+    def runs(self, limit: int = 50, *, before: str = "", names: str = "") -> list[StoredRun]:
+        """The last `limit` runs, newest first. before: only those made before the run of this id;
+        names: "used" leaves out those that were made to measure a judge.
+        """
+        return self.run_records.newest_first(limit, before, names)
+
+    def count_runs(self, names: str = "") -> int:
+        """How many runs there are; names: as in `runs`."""
+        return self.run_records.count(names)
+
+    def run_stamp(self, run_id: str) -> tuple[str, str]:
+        """The run's state and when it last changed, without counting its rows. Raises SetupError
+        E0103.
+        """
+        return self.run_records.stamp(run_id)
 
     def newest(self) -> str:
         """The id of the run that was made last, "" when there is none."""
@@ -388,6 +404,12 @@ class Store:
         """One line a stored row, by index, without its texts."""
         return self._rows.row_lines(run_id)
 
+    def lines_at(
+        self, run_id: str, indices: Sequence[int]
+    ) -> dict[int, tuple[RowLine, list[ScoreLine]]]:
+        """The lines of these rows, by index; those that the run does not have are left out."""
+        return self._rows.lines_at(run_id, indices)
+
     def score_lines(self, run_id: str, metric: str | None = None) -> Iterator[ScoreLine]:
         """One line a score (only those of `metric` where given), by row index and then in the row's
         own order.
@@ -448,6 +470,40 @@ class Store:
         only those.
         """
         return self._labels.of_run(run_id, name, source_hash=source_hash)
+
+    # -- rows handed out to people to label
+
+    def add_to_label(self, run_id: str, name: str, rows: Sequence[RowToLabel]) -> int:
+        """Put rows behind those that are to be labelled; returns how many were not among them."""
+        return self._label_queue.add(run_id, name, rows)
+
+    def to_label(self, run_id: str, name: str) -> tuple[RowToLabel, ...]:
+        """The rows of a run that are to be labelled, or were, in the order of handing out."""
+        return self._label_queue.rows(run_id, name)
+
+    def names_to_label(self, run_id: str) -> tuple[str, ...]:
+        """The metrics for which rows of the run are to be labelled."""
+        return self._label_queue.names(run_id)
+
+    def reserve_to_label(self, run_id: str, name: str, annotator: str) -> RowToLabel | None:
+        """The next row for a person, which nobody else gets for 15 minutes; None where there is
+        none for them now.
+        """
+        return self._label_queue.reserve(run_id, name, annotator)
+
+    def put_answer(self, run_id: str, name: str, answer: LabelAnswer, chosen: RowToLabel) -> None:
+        """Keep a person's answer about a row, and the label that it is, in one commit."""
+        self._label_queue.answer(run_id, name, answer, chosen)
+
+    def add_answers(self, run_id: str, name: str, answers: Sequence[LabelAnswer]) -> None:
+        """Append those of these answers that are not there, where those that are there are the
+        first of them; the labels that they are have been written by `put_labels`.
+        """
+        self._label_queue.add_answers(run_id, name, answers)
+
+    def label_answers(self, run_id: str, name: str) -> tuple[LabelAnswer, ...]:
+        """Every answer that was given, also those that were changed later."""
+        return self._label_queue.answers(run_id, name)
 
     # -- batches
 

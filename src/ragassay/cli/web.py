@@ -1,0 +1,89 @@
+"""The commands of the web application: `view` for oneself, `serve` for a team."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragassay.cli.output import note, print_lines
+from ragassay.cli.parameters import RunArgument, StoreOption
+
+if TYPE_CHECKING:
+    from ragassay.web import Server, WebSettings
+
+TOKEN = "RAGASSAY_WEB_TOKEN"
+
+PortOption = Annotated[
+    int | None, typer.Option(help="Port [default: 8417, or a free one; 0: a free one].")
+]
+
+
+def view(
+    run: RunArgument = "last",
+    *,
+    port: PortOption = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address and open nothing.")
+    ] = False,
+    store: StoreOption = None,
+) -> None:
+    """Look at a run in the browser: what broke, each claim with its evidence, other runs beside
+    it. Listens on this machine only; Ctrl-C ends it. No browser is opened but from a terminal.
+    """
+    from ragassay.api import open_run
+    from ragassay.web import WebSettings
+
+    with open_run(run, store=store) as opened:
+        settings = WebSettings(port=port or 0, token=os.environ.get(TOKEN, ""))
+        _serve(opened.store, settings, port is None, f"/runs/{opened.id}", not no_browser)
+
+
+def serve(
+    *,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0: all.")] = "127.0.0.1",
+    port: PortOption = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A name under which it is called, such as a proxy's; may be repeated."),
+    ] = None,
+    store: StoreOption = None,
+) -> None:
+    """Serve the web application to a team. On anything but this machine it starts only with a
+    token in the variable RAGASSAY_WEB_TOKEN.
+    """
+    from ragassay.store import Store, default_location
+    from ragassay.web import WebSettings
+
+    token = os.environ.get(TOKEN, "")
+    settings = WebSettings(host, port or 0, token, tuple(allow_host or ())).checked()
+    with Store.open(store or default_location(), make=False) as opened:
+        _serve(opened, settings, port is None, "/", False)
+
+
+def _serve(store: object, settings: WebSettings, usual: bool, path: str, browser: bool) -> None:
+    from ragassay.web import start_server
+    from ragassay.web.serving import opens_a_browser
+
+    server = start_server(store, settings, usual_port=usual)  # type: ignore[arg-type]
+    _announce(server, path)
+    if browser and opens_a_browser(server.settings, sys.stdout.isatty()):
+        import webbrowser
+
+        webbrowser.open(server.link(path))
+    with suppress(KeyboardInterrupt):
+        server.serve()
+    note("stopped; what was labelled is in the store")
+
+
+def _announce(server: Server, path: str) -> None:
+    """The address, on standard output. A token that the user chose is not repeated."""
+    if os.environ.get(TOKEN):
+        print_lines(f"{server.address}{path}", f"Sign in with the token in {TOKEN}.")
+    else:
+        print_lines(server.link(path), "The link holds the key to these pages: keep it.")
+    print_lines("Ctrl-C stops the server.")
+    sys.stdout.flush()

@@ -1,0 +1,256 @@
+"""Rows that are handed out to people to label: who has which, and every answer that was given.
+
+A row is held by one person at a time, until a time that the database's clock decides; it is handed
+out as long as fewer people than wanted have answered, and to one more where those who did are tied.
+An answer with a value is a label like an imported one from the moment it is stored; answers are
+never changed, a later one of the same person takes its place.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from ragassay.core import HumanLabel, LabelAnswer, RowToLabel
+from ragassay.store import codec, schema
+from ragassay.store.access import Access, now_utc
+from ragassay.store.labels import write_label
+from ragassay.store.runs import RunRecords
+
+HELD_S = 15 * 60.0
+"""How long a row stays with whoever was given it; it is given on when that is over."""
+
+
+class LabelQueueRecords:
+    """The rows to label of one open store. Thread-safe."""
+
+    def __init__(self, access: Access, runs: RunRecords) -> None:
+        self._access = access
+        self._runs = runs
+
+    def add(self, run_id: str, name: str, rows: Sequence[RowToLabel]) -> int:
+        """Put rows behind those that are in the queue; rows that it has already are left out.
+        Returns how many were added.
+        """
+        self._runs.number(run_id)
+        table = schema.label_queue
+        keys = (codec.as_key(run_id), codec.as_key(name))
+
+        def work(connection: Connection) -> int:
+            self._access.database.alone(connection, "labels")
+            stored = connection.execute(
+                select(table.c.row_id, table.c.place).where(
+                    table.c.run == keys[0], table.c.name == keys[1]
+                )
+            ).all()
+            present = {row.row_id for row in stored}
+            place = max((row.place for row in stored), default=-1) + 1
+            added = 0
+            for row in rows:
+                row_key = codec.as_key(row.row_id)
+                if row_key in present:
+                    continue
+                values = {
+                    "run": keys[0],
+                    "name": keys[1],
+                    "place": place + added,
+                    "row_id": row_key,
+                    "wanted": row.wanted,
+                    "holder": "",
+                    "until": 0.0,
+                    "payload": codec.seal(codec.encode(row), *keys, row_key),
+                }
+                connection.execute(insert(table).values(values))
+                present.add(row_key)
+                added += 1
+            return added
+
+        return self._access.write(work)
+
+    def rows(self, run_id: str, name: str) -> tuple[RowToLabel, ...]:
+        """The rows of the queue, in order."""
+        if self._access.lacks(schema.label_queue):
+            return ()
+        return tuple(self._row(entry) for entry in self._access.all(_queue(run_id, name)))
+
+    def names(self, run_id: str) -> tuple[str, ...]:
+        """What rows of the run are to be labelled for."""
+        if self._access.lacks(schema.label_queue):
+            return ()
+        table = schema.label_queue.c
+        query = select(table.name).where(table.run == codec.as_key(run_id)).distinct()
+        return tuple(codec.from_key(row.name) for row in self._access.all(query))
+
+    def reserve(self, run_id: str, name: str, annotator: str) -> RowToLabel | None:
+        """The next row for a person, theirs for `HELD_S` seconds; the one that they hold already,
+        where there is one. None where there is none for them now.
+        """
+        table, person = schema.label_queue, codec.as_key(annotator)
+
+        def work(connection: Connection) -> RowToLabel | None:
+            self._access.database.alone(connection, "labels")
+            now = self._access.database.now(connection)
+            answers = self._latest(connection, run_id, name)
+            entry = _next(connection.execute(_queue(run_id, name)).all(), answers, person, now)
+            if entry is None:
+                return None
+            change = update(table).where(table.c.id == entry.id)
+            connection.execute(change.values(holder=person, until=now + HELD_S))
+            return self._row(entry)
+
+        return self._access.write(work)
+
+    def answer(self, run_id: str, name: str, answer: LabelAnswer, chosen: RowToLabel) -> None:
+        """Keep an answer, and with it the label of that person, all in one commit; the row is given
+        back.
+        """
+        answers, queue = schema.label_answers, schema.label_queue
+        run, what = codec.as_key(run_id), codec.as_key(name)
+        row, person = codec.as_key(answer.row_id), codec.as_key(answer.annotator)
+        created = answer.created or now_utc()
+        sealed = codec.seal(codec.encode(answer), run, what, row, person)
+
+        def work(connection: Connection) -> None:
+            self._access.database.alone(connection, "labels")
+            connection.execute(
+                insert(answers).values(
+                    run=run, name=what, row_id=row, annotator=person, payload=sealed
+                )
+            )
+            connection.execute(
+                update(queue)
+                .where(queue.c.run == run, queue.c.name == what, queue.c.row_id == row)
+                .where(queue.c.holder == person)
+                .values(holder="", until=0.0)
+            )
+            if answer.value is None:
+                labels = schema.labels
+                connection.execute(
+                    delete(labels).where(
+                        labels.c.run == run,
+                        labels.c.name == what,
+                        labels.c.row_id == row,
+                        labels.c.annotator == person,
+                    )
+                )
+                return
+            label = HumanLabel(
+                answer.row_id,
+                name,
+                answer.annotator,
+                answer.value,
+                answer.rationale,
+                chosen.stream,
+                chosen.inclusion_probability,
+                chosen.round,
+                created,
+            )
+            write_label(self._access, connection, run_id, label)
+
+        self._access.write(work)
+
+    def add_answers(self, run_id: str, name: str, answers: Sequence[LabelAnswer]) -> None:
+        """Append the answers behind those that are there, where these are the first of them."""
+        table = schema.label_answers
+        run, what = codec.as_key(run_id), codec.as_key(name)
+
+        def work(connection: Connection) -> None:
+            self._access.database.alone(connection, "labels")
+            stored = connection.execute(_answers(run_id, name)).all()
+            present = [self._answer(row) for row in stored]
+            if present != list(answers[: len(present)]):
+                return  # other people went on labelling there
+            for answer in answers[len(present) :]:
+                row, person = codec.as_key(answer.row_id), codec.as_key(answer.annotator)
+                sealed = codec.seal(codec.encode(answer), run, what, row, person)
+                connection.execute(
+                    insert(table).values(
+                        run=run, name=what, row_id=row, annotator=person, payload=sealed
+                    )
+                )
+
+        self._access.write(work)
+
+    def answers(self, run_id: str, name: str) -> tuple[LabelAnswer, ...]:
+        """Every answer in the order in which they were given."""
+        if self._access.lacks(schema.label_answers):
+            return ()
+        return tuple(self._answer(row) for row in self._access.all(_answers(run_id, name)))
+
+    def _latest(
+        self, connection: Connection, run_id: str, name: str
+    ) -> dict[str, dict[str, float | None]]:
+        """Row -> person -> value of the last answer, by the keys of the columns."""
+        latest: dict[str, dict[str, float | None]] = {}
+        for row in connection.execute(_answers(run_id, name)):
+            latest.setdefault(row.row_id, {})[row.annotator] = self._answer(row).value
+        return latest
+
+    def _answer(self, row: Any) -> LabelAnswer:
+        place = (row.run, row.name, row.row_id, row.annotator)
+        return self._access.value(LabelAnswer, row.payload, *place)
+
+    def _row(self, entry: Any) -> RowToLabel:
+        sealed = self._access.value(RowToLabel, entry.payload, entry.run, entry.name, entry.row_id)
+        return RowToLabel(
+            sealed.row_id,
+            entry.place,
+            entry.wanted,
+            sealed.scale,
+            sealed.stream,
+            sealed.inclusion_probability,
+            sealed.round,
+        )
+
+
+def _queue(run_id: str, name: str) -> Any:
+    table = schema.label_queue
+    return (
+        select(table)
+        .where(table.c.run == codec.as_key(run_id), table.c.name == codec.as_key(name))
+        .order_by(table.c.place)
+    )
+
+
+def _answers(run_id: str, name: str) -> Any:
+    table = schema.label_answers
+    return (
+        select(table)
+        .where(table.c.run == codec.as_key(run_id), table.c.name == codec.as_key(name))
+        .order_by(table.c.id)
+    )
+
+
+def _next(
+    queue: Sequence[Any], answers: dict[str, dict[str, float | None]], person: str, now: float
+) -> Any:
+    """The row that a person gets: theirs, else the first that nobody holds and that lacks an
+    answer of theirs.
+    """
+    for entry in queue:
+        if entry.holder == person and entry.until > now and person not in _people(answers, entry):
+            return entry
+    for entry in queue:
+        given = answers.get(entry.row_id, {})
+        is_free = not entry.holder or entry.until <= now or entry.holder == person
+        if is_free and person not in given and wants_more(entry.wanted, given.values()):
+            return entry
+    return None
+
+
+def _people(answers: dict[str, dict[str, float | None]], entry: Any) -> Iterable[str]:
+    return answers.get(entry.row_id, {}).keys()
+
+
+def wants_more(wanted: int, values: Iterable[float | None]) -> bool:
+    """Whether a row wants another person: fewer answered than wanted, or those who could tell are
+    tied.
+    """
+    values = list(values)
+    if len(values) < wanted:
+        return True
+    counts = Counter(value for value in values if value is not None).most_common(2)
+    return len(counts) == 2 and counts[0][1] == counts[1][1]

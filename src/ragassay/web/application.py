@@ -1,0 +1,212 @@
+"""The application: each route of the table answers through one endpoint, which lets nobody in that
+the table does not.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import traceback
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, quote
+
+from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import HTTPException
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from ragassay.core import RagAssayError
+from ragassay.web.guard import App, Guard, TooLarge
+from ragassay.web.messages import Answer, Ask, Data, File, NotThere, Page, Redirect
+from ragassay.web.routes import ROUTES, Access, Route
+from ragassay.web.sessions import LASTS_S, TooManyTries
+from ragassay.web.site import Site
+
+if TYPE_CHECKING:
+    from ragassay.store import Store
+    from ragassay.web.settings import WebSettings
+
+_THEMES = ("dark", "light")
+_MOST_FIELDS = 200
+
+
+class Application:
+    """The ASGI application of one store, with what it holds. `close` ends it; the store stays."""
+
+    def __init__(self, store: Store, settings: WebSettings) -> None:
+        self.site = Site(store, settings)
+        app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+        for route in ROUTES:
+            methods = [route.method, *(["HEAD"] if route.method == "GET" else [])]
+            app.add_route(route.path, _endpoint(self.site, route), methods=methods)
+        app.add_exception_handler(HTTPException, _unknown(self.site))
+        app.add_exception_handler(404, _unknown(self.site))
+        app.add_exception_handler(405, _unknown(self.site))
+        self.fastapi = app
+        self.asgi: App = Guard(app, settings.names)
+
+    def close(self) -> None:
+        """End what runs in the background."""
+        self.site.close()
+
+
+def make_application(store: Store, settings: WebSettings) -> Application:
+    """The application over an open store. Raises SetupError E0902 where no token protects it."""
+    return Application(store, settings.checked())
+
+
+def cookie_name(request: Request, what: str) -> str:
+    """A cookie's name: browsers keep those of all ports of a machine together."""
+    server = request.scope.get("server") or ("", 0)
+    return f"ragassay-{what}-{server[1]}"
+
+
+def _endpoint(site: Site, route: Route) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        try:
+            form = await _form(request)
+        except TooLarge:
+            return _rendered(site, request, _problem(413, "The request is larger than 1 MB."))
+        ask = _ask(site, request, form)
+        if route.access is not Access.PUBLIC and not _signed_in(site, request, ask):
+            return _rendered(site, request, _sign_in_page(ask, request.method))
+        answer = await run_in_threadpool(_answered, route, ask)
+        return _rendered(site, request, answer)
+
+    return endpoint
+
+
+def _signed_in(site: Site, request: Request, ask: Ask) -> bool:
+    if site.sessions.known(ask.session):
+        return True
+    # A program sends the token itself; a page of somebody else's cannot make a browser do so.
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return scheme.lower() == "bearer" and site.sessions.accepts(token.strip())
+
+
+def _ask(site: Site, request: Request, form: dict[str, str]) -> Ask:
+    here = request.url.path
+    if request.url.query:
+        here += f"?{request.url.query}"
+    theme = request.cookies.get(cookie_name(request, "theme"), "")
+    person = parse_qsl("p=" + request.cookies.get(cookie_name(request, "person"), ""))
+    return Ask(
+        site=site,
+        path=dict(request.path_params),
+        query=_first(request.url.query),
+        form=form,
+        here=here,
+        nonce=request.scope["state"]["nonce"],
+        theme=theme if theme in _THEMES else "",
+        session=request.cookies.get(cookie_name(request, "session"), ""),
+        client=request.client.host if request.client else "",
+        person=person[0][1][:80] if person else "",
+    )
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form. Other bodies than a form's have none, and change nothing."""
+    if request.method != "POST":
+        return {}
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = await request.body()
+    if kind != "application/x-www-form-urlencoded":
+        return {}
+    return _first(body.decode("utf-8", "replace"))
+
+
+def _first(text: str) -> dict[str, str]:
+    """Name -> its first value; what has too many fields has none."""
+    values: dict[str, str] = {}
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        return {}
+    for name, value in pairs:
+        values.setdefault(name, value)
+    return values
+
+
+def _answered(route: Route, ask: Ask) -> Answer:
+    """What the view says; every error becomes a page that names neither code nor place of ours."""
+    try:
+        return route.view(ask)
+    except NotThere as absent:
+        return _problem(404, str(absent))
+    except TooManyTries:
+        return _problem(429, "Too many wrong tokens. Wait a minute, then try again.")
+    except RagAssayError as error:
+        status = {"E0103": 404, "E0108": 404}.get(error.code, 400 if error.exit_code == 2 else 503)
+        return Page("problem.html.j2", {"problem": error.what, "error": error}, status)
+    except Exception:
+        number = secrets.token_hex(4)
+        # For whoever runs the server; the page has only the number by which to find it.
+        print(f"error {number} in {route.path}", file=sys.stderr)
+        traceback.print_exc()
+        return _problem(500, f"This is a fault of RagAssay, noted in its log under {number}.")
+
+
+def _problem(status: int, words: str) -> Page:
+    return Page("problem.html.j2", {"problem": words, "error": None}, status)
+
+
+def _sign_in_page(ask: Ask, method: str) -> Page:
+    after = ask.here if method in ("GET", "HEAD") else "/"
+    return Page("sign_in.html.j2", {"after": after, "lost": method == "POST", "wrong": False}, 401)
+
+
+def _unknown(site: Site) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def unknown(request: Request, error: Exception) -> Response:
+        status = getattr(error, "status_code", 404)
+        words = "There is no such page." if status == 404 else "That cannot be done here."
+        answer = _problem(status, words)
+        ask = _ask(site, request, {})
+        if not _signed_in(site, request, ask):
+            answer = _sign_in_page(ask, "POST" if status == 405 else request.method)
+        return _rendered(site, request, answer)
+
+    return unknown
+
+
+def _rendered(site: Site, request: Request, answer: Answer) -> Response:
+    if isinstance(answer, Page):
+        ask = _ask(site, request, {})
+        shell = {"ask": ask, "signed_in": _signed_in(site, request, ask)}
+        template = site.templates.get_template(answer.template)
+        text = template.render({**shell, **answer.values})
+        response: Response = HTMLResponse(text, answer.status)
+        _set_cookies(response, request, answer.cookies)
+        return response
+    if isinstance(answer, Redirect):
+        response = RedirectResponse(quote(answer.to, safe="/%:?=&,+~#-._()"), 303)
+        _set_cookies(response, request, answer.cookies)
+        return response
+    if isinstance(answer, Data):
+        import orjson
+
+        return Response(orjson.dumps(answer.value), answer.status, media_type="application/json")
+    return _file(answer)
+
+
+def _file(answer: File) -> Response:
+    response = Response(answer.content)
+    response.headers["content-type"] = answer.kind
+    if answer.lasting:  # its name holds a hash of its content
+        response.headers["cache-control"] = "public, max-age=31536000, immutable"
+    if answer.download:
+        name = quote(answer.download)
+        response.headers["content-disposition"] = f"attachment; filename*=UTF-8''{name}"
+        response.headers["content-security-policy"] = "default-src 'none'; sandbox"
+    return response
+
+
+def _set_cookies(response: Response, request: Request, cookies: object) -> None:
+    for what, value in dict(cookies).items():  # type: ignore[call-overload]
+        name = cookie_name(request, what)
+        if not value:
+            response.delete_cookie(name, path="/", httponly=True, samesite="strict")
+            continue
+        response.set_cookie(
+            name, value, max_age=int(LASTS_S), path="/", httponly=True, samesite="strict"
+        )

@@ -1,0 +1,184 @@
+"""The guard before all routes: who may call the server by which name, and the headers of answers.
+
+Host is checked before anything is routed, so that a foreign name that leads here (DNS rebinding)
+reads nothing. Whatever changes anything must come from a page of this server: its Origin, or where
+a browser sends none, Sec-Fetch-Site, has to say so.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from ragassay.web.settings import LOOPBACK_NAMES
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+MOST_BYTES = 1 << 20
+"""Of a request's body: a form of ours is far smaller."""
+METHODS = ("GET", "HEAD", "POST")
+
+
+def policy(nonce: str) -> str:
+    """The content security policy of a page."""
+    return (
+        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; "
+        "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+        "object-src 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+        "trusted-types 'none'"
+    )
+
+
+def headers_of(nonce: str) -> dict[str, str]:
+    """What every answer carries, whatever its route and status."""
+    return {
+        "content-security-policy": policy(nonce),
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        # Not no-referrer: a form's Origin would be "null" with it, and could not be checked.
+        "referrer-policy": "same-origin",
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "permissions-policy": "camera=(), geolocation=(), microphone=()",
+        "cache-control": "no-store",
+    }
+
+
+class Guard:
+    """An ASGI application around another one. names: further names by which it may be called."""
+
+    def __init__(self, app: App, names: Sequence[str] = ()) -> None:
+        self._app = app
+        self._names = {name.lower() for name in names}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, or pass on with a nonce in the scope's state."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            elif scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+            return
+        nonce = secrets.token_urlsafe(18)
+        scope.setdefault("state", {})["nonce"] = nonce
+        carry = _with_headers(send, nonce)
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await _refuse(carry, *refusal)
+            return
+        await self._app(scope, _limited(receive), carry)
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        """Status and reason, None for a request that may pass."""
+        headers = _headers(scope)
+        host = headers.get("host", "")
+        if headers.get("\0host") or not self.knows(host, scope):
+            return 421, "This server is not called by that name. Start it with --allow-host NAME."
+        if scope["method"] not in METHODS:
+            return 405, "Pages are read with GET and changed with POST."
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit()) or int(length[:12]) > MOST_BYTES:
+            return 413, "The request is larger than 1 MB."
+        if scope["method"] == "POST" and not _from_own_page(headers, host):
+            return 403, "Only a page of this server may change anything here."
+        return None
+
+    def knows(self, host: str, scope: Scope) -> bool:
+        """Whether a Host header names this server."""
+        if not host or any(letter in host for letter in "/\\@?#, "):
+            return False
+        name, port = _split(host.lower())
+        own = scope.get("server") or ("", 0)
+        if host.lower() in self._names or name in self._names:
+            return True
+        if port != (own[1] or 80):
+            return False
+        if name in LOOPBACK_NAMES:
+            return True
+        # By its own address: names can be made to lead here by anybody, addresses cannot.
+        try:
+            return ipaddress.ip_address(name) == ipaddress.ip_address(own[0])
+        except ValueError:
+            return False
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """The headers by name in small letters; "\\0host" where there are several of Host."""
+    headers: dict[str, str] = {}
+    for key, value in scope["headers"]:
+        name = key.decode("latin-1").lower()
+        if name == "host" and name in headers:
+            headers["\0host"] = "twice"
+        headers[name] = value.decode("latin-1")
+    return headers
+
+
+def _split(host: str) -> tuple[str, int]:
+    """Name and port of a Host header; -1 for a port that is none."""
+    try:
+        parts = urlsplit(f"//{host}")
+        return parts.hostname or "", parts.port or 80
+    except ValueError:
+        return "", -1
+
+
+def _from_own_page(headers: dict[str, str], host: str) -> bool:
+    """Whether a browser says that a page of this server sends the request."""
+    site = headers.get("sec-fetch-site")
+    if site is not None and site != "same-origin":
+        return False
+    origin = headers.get("origin")
+    if origin is None:
+        return site == "same-origin"
+    scheme, _, rest = origin.partition("://")
+    return scheme in ("http", "https") and rest.lower() == host.lower()
+
+
+def _with_headers(send: Send, nonce: str) -> Send:
+    async def carry(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            present = {key.decode("latin-1").lower() for key, _ in message.get("headers", ())}
+            headers = list(message.get("headers", ()))
+            for name, value in headers_of(nonce).items():
+                if name not in present:
+                    headers.append((name.encode(), value.encode()))
+            message["headers"] = headers
+        await send(message)
+
+    return carry
+
+
+class TooLarge(Exception):
+    """A body went on beyond MOST_BYTES."""
+
+
+def _limited(receive: Receive) -> Receive:
+    """A body that was sent without its length is cut off all the same."""
+    taken = 0
+
+    async def limited() -> Message:
+        nonlocal taken
+        message = await receive()
+        taken += len(message.get("body", b""))
+        if taken > MOST_BYTES:
+            raise TooLarge
+        return message
+
+    return limited
+
+
+async def _refuse(send: Send, status: int, why: str) -> None:
+    body = f"{why}\n".encode()
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

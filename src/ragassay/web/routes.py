@@ -1,0 +1,56 @@
+"""The table of routes: path, method, who may ask, and the view that answers.
+
+Nothing else makes a route: what is not in the table is not served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import NamedTuple
+
+from ragassay.web.messages import Answer, Ask
+from ragassay.web.views import cause, compare, cost, judges, labels, row, rows, run, runs, signing
+
+
+class Access(StrEnum):
+    """Who may ask."""
+
+    PUBLIC = "public"  # anybody who can reach the server: signing in, style and script
+    SIGNED_IN = "signed in"  # who has shown the token
+
+
+class Route(NamedTuple):
+    """One entry of the table."""
+
+    method: str
+    path: str
+    access: Access
+    view: Callable[[Ask], Answer]
+
+
+_IN = Access.SIGNED_IN
+ROUTES = (
+    Route("GET", "/static/{name}", Access.PUBLIC, signing.static),
+    Route("POST", "/sign-in", Access.PUBLIC, signing.sign_in),
+    Route("POST", "/sign-out", _IN, signing.sign_out),
+    Route("POST", "/theme", _IN, signing.theme),
+    Route("GET", "/", _IN, runs.show),
+    Route("GET", "/runs/{run}", _IN, run.show),
+    Route("GET", "/runs/{run}/progress", _IN, run.progress),
+    Route("GET", "/runs/{run}/metric", _IN, run.metric),
+    Route("GET", "/runs/{run}/causes", _IN, cause.show),
+    Route("GET", "/runs/{run}/rows", _IN, rows.show),
+    Route("GET", "/runs/{run}/rows/{index}", _IN, row.show),
+    Route("GET", "/runs/{run}/rows/{index}/asked", _IN, row.asked),
+    Route("GET", "/runs/{run}/export", _IN, run.export_file),
+    Route("GET", "/runs/{run}/cost", _IN, cost.show),
+    Route("GET", "/runs/{run}/labels", _IN, labels.show),
+    Route("POST", "/runs/{run}/labels/choose", _IN, labels.choose),
+    Route("GET", "/runs/{run}/label", _IN, labels.item),
+    Route("POST", "/runs/{run}/label", _IN, labels.keep),
+    Route("GET", "/compare", _IN, compare.show),
+    Route("GET", "/compare/row", _IN, compare.row),
+    Route("GET", "/judges", _IN, judges.show),
+    Route("GET", "/judges/{certificate}", _IN, judges.certificate),
+)

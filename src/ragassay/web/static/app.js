@@ -1,0 +1,87 @@
+"use strict";
+(() => {
+  const $ = (id) => document.getElementById(id);
+  // The token of the link stands in its fragment, which no server sees: handed over once, then gone.
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (token) {
+    history.replaceState(null, "", location.pathname + location.search);
+    const form = $("sign-in");
+    if (form) {
+      $("token").value = token;
+      form.requestSubmit();
+      return;
+    }
+  }
+  for (const field of document.querySelectorAll("[data-submit]")) {
+    field.addEventListener("change", () => field.form.requestSubmit());
+  }
+  const help = $("help");
+  const show = () => help && !help.open && help.showModal();
+  if ($("help-button")) {
+    $("help-button").hidden = false;
+    $("help-button").addEventListener("click", show);
+  }
+  const items = () => Array.from(document.querySelectorAll("[data-item]")).filter((item) => item.offsetParent);
+  const step = (by) => {
+    const all = items();
+    const at = all.indexOf(document.activeElement);
+    const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + by, 0), all.length - 1)];
+    if (!next) return;
+    next.focus();
+    next.scrollIntoView({ block: "nearest" });
+  };
+  const follow = (selector) => {
+    const link = document.querySelector(selector);
+    if (link) link.click();
+    return Boolean(link);
+  };
+  const keys = {
+    j: () => step(1),
+    k: () => step(-1),
+    o: () => document.activeElement.matches("[data-item]") && document.activeElement.click(),
+    n: () => follow("a[rel=next]"),
+    p: () => follow("a[rel=prev]") || history.back(),
+    u: () => follow("#up"),
+    "/": () => $("search") && $("search").focus(),
+    "?": show,
+  };
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape" && event.target.blur && event.target !== document.body) event.target.blur();
+    if (event.target.closest("input:not([type=checkbox]):not([type=radio]), select, textarea, dialog")) return;
+    const button = /^[0-9a-z]$/.test(event.key) && document.querySelector(`[data-key="${event.key}"]`);
+    const act = Object.hasOwn(keys, event.key) && keys[event.key];
+    if (!button && !act) return;
+    event.preventDefault();
+    if (button) button.click();
+    else act();
+  });
+  // A long text that scrolls must be reachable by keyboard: only those that do get a tab stop.
+  const wait = Number(document.body.dataset.reload || 0);
+  if (wait) {
+    setTimeout(() => {
+      // Not while somebody is choosing or typing.
+      const busy = () => document.activeElement && document.activeElement.closest("form");
+      const again = () => (busy() || document.hidden ? setTimeout(again, 1000) : location.reload());
+      again();
+    }, wait * 1000);
+  }
+  const place = document.body.dataset.progress;
+  if (place) {
+    const look = async () => {
+      if (document.hidden) return;
+      let now;
+      try {
+        const answer = await fetch(place, { headers: { accept: "application/json" } });
+        if (answer.status === 401) return location.reload();
+        now = await answer.json();
+      } catch {
+        return; // the server is away: what is shown stays
+      }
+      const words = $("progress");
+      if (words) words.textContent = `${now.done.toLocaleString("en")} of ${now.rows.toLocaleString("en")} rows are done.`;
+      if (now.state !== "running") location.reload();
+    };
+    setInterval(look, 2000);
+  }
+})();

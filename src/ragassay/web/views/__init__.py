@@ -1,0 +1,1 @@
+"""The views: each module answers for one kind of page."""

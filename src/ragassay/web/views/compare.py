@@ -1,0 +1,149 @@
+"""Two runs side by side: paired differences, the rows that turned, and the texts of one row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ragassay.core import RowResult, Sample
+from ragassay.diagnosis import cause_named
+from ragassay.report.comparison import PairedRow, compare, paired_rows
+from ragassay.report.text_diff import Piece, text_diff
+from ragassay.web.messages import Answer, Ask, NotThere, Page, number, refused
+from ragassay.web.site import url
+from ragassay.web.views.shell import run_title, stored_run
+
+if TYPE_CHECKING:
+    from ragassay.store import StoredRun
+
+A_PAGE = 100
+RUNS_OFFERED = 50
+
+
+def show(ask: Ask) -> Answer:
+    """The comparison of two runs; without both, a form that offers the last ones."""
+    store = ask.site.store
+    offered = [(run.run_id, run_title(run)) for run in store.runs(RUNS_OFFERED, names="used")]
+    a, b = ask.query.get("a", ""), ask.query.get("b", "")
+    if not a or not b:
+        return Page("compare.html.j2", {"offered": offered, "a": a, "b": b, "comparison": None})
+    first, second = stored_run(ask, a), stored_run(ask, b)
+    key = (first.run_id, first.updated, second.run_id, second.updated)
+    figures = ask.site.figures
+    comparison = figures.other(
+        ("compare", *key), lambda: compare(store, first.run_id, second.run_id), 2.0
+    )
+    if comparison is None:
+        return Page("counting_pair.html.j2", {"a": first, "b": second})
+    names = [metric.metric for metric in comparison.metrics]
+    metric = ask.query.get("metric", "") or _most_telling(comparison.metrics)
+    if metric and metric not in names:
+        raise refused("metric", metric, "a metric of both runs")
+    pairs: list[PairedRow] = []
+    if metric:
+        made = figures.large(
+            ("pairs", *key, metric),
+            lambda: paired_rows(store, first.run_id, second.run_id, metric),
+            10.0,
+        )
+        pairs = made or []
+    only_changed = ask.query.get("changed", "1") == "1"
+    chosen = [pair for pair in pairs if pair.changed] if only_changed else pairs
+    start = number(ask, "from", 0, 0, 10**8)
+    shown = chosen[start : start + A_PAGE]
+
+    def link(**more: object) -> str:
+        given = {"metric": metric, "changed": "1" if only_changed else "0", **more}
+        return url("/compare", a=first.run_id, b=second.run_id, **given)
+
+    values: dict[str, Any] = {
+        "offered": offered,
+        "a": first.run_id,
+        "b": second.run_id,
+        "first": first,
+        "second": second,
+        "titles": (run_title(first), run_title(second)),
+        "comparison": comparison,
+        "metrics": sorted(comparison.metrics, key=lambda m: 1.0 if m.p is None else m.p),
+        "metric": metric,
+        "pairs": shown,
+        "total": len(chosen),
+        "both": len(pairs),
+        "from_": start,
+        "only_changed": only_changed,
+        "link": link,
+        "next": link(from_=start + A_PAGE) if start + A_PAGE < len(chosen) else "",
+        "title_of": lambda name: cause_named(name).title if name else "",
+    }
+    return Page("compare.html.j2", values)
+
+
+def _most_telling(metrics: object) -> str:
+    """The metric whose difference is the least likely by chance."""
+    tested = [m for m in list(metrics) if m.result.n]  # type: ignore[call-overload]
+    best = min(tested, key=lambda m: 1.0 if m.p is None else m.p, default=None)
+    return best.metric if best is not None else ""
+
+
+def row(ask: Ask) -> Answer:
+    """The texts and scores of one row in both runs."""
+    store = ask.site.store
+    runs = stored_run(ask, ask.query.get("a", "")), stored_run(ask, ask.query.get("b", ""))
+    row_id = ask.query.get("id", "")
+    rows = [store.row(run.run_id, row_id) for run in runs]
+    if rows[0] is None or rows[1] is None:
+        raise NotThere(f"One of the runs has no row {row_id[:80]!r}.")
+    before, after = rows[0], rows[1]
+    texts = []
+    for title, name in (
+        ("Question", "question"),
+        ("Response", "response"),
+        ("Reference", "reference"),
+    ):
+        texts.append((title, *_text_pair(before.sample, after.sample, name)))
+    return Page(
+        "compare_row.html.j2",
+        {
+            "id": row_id,
+            "runs": runs,
+            "rows": rows,
+            "titles": tuple(run_title(run) for run in runs),
+            "texts": [text for text in texts if text[1] or text[2]],
+            "scores": _scores(runs, before, after),
+            "contexts": _contexts(before.sample, after.sample),
+        },
+    )
+
+
+def _text_pair(
+    before: Sample | None, after: Sample | None, name: str
+) -> tuple[list[Piece], list[Piece]]:
+    first = getattr(before, name) if before is not None else None
+    second = getattr(after, name) if after is not None else None
+    return text_diff(first or "", second or "")
+
+
+def _scores(
+    runs: tuple[StoredRun, StoredRun], before: RowResult, after: RowResult
+) -> list[tuple[str, object, object]]:
+    """(metric, score in a, score in b) of every metric of either run."""
+    names = dict.fromkeys([*runs[0].manifest.metrics, *runs[1].manifest.metrics])
+    first = {score.metric: score for score in before.scores}
+    second = {score.metric: score for score in after.scores}
+    pairs = [(name, first.get(name), second.get(name)) for name in names]
+    return [pair for pair in pairs if pair[1] is not None or pair[2] is not None]
+
+
+def _contexts(before: Sample | None, after: Sample | None) -> list[tuple[str, str, int, int]]:
+    """(id, beginning of the text, rank in a, rank in b) of every chunk; rank 0 = not retrieved."""
+    ranks: list[Mapping[tuple[str, str], int]] = []
+    for sample in (before, after):
+        places: dict[tuple[str, str], int] = {}
+        for rank, context in enumerate((sample.contexts if sample else None) or (), 1):
+            places.setdefault((context.id or "", context.text), rank)
+        ranks.append(places)
+    every = dict.fromkeys([*ranks[0], *ranks[1]])
+    return [
+        (name, text[:300], ranks[0].get((name, text), 0), ranks[1].get((name, text), 0))
+        for name, text in every
+    ]

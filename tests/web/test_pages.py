@@ -1,0 +1,161 @@
+"""What the pages say: filters, cuts, counts, and what is not there yet."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from ragassay.core import LabelAnswer, RunState
+from ragassay.store import Store
+from web.conftest import Client, save, serving
+
+
+def rows_shown(html: str) -> list[str]:
+    return re.findall(r'data-item href="/runs/run1/rows/(\d+)', html)
+
+
+@pytest.mark.parametrize(
+    ("query", "indices", "words"),
+    [
+        ("verdict=fail", ["5", "2"], "2 of 2 that match, of 8 rows"),
+        ("verdict=unreadable", ["7"], "1 of 1 that match, of 8 rows"),
+        ("cause=retrieval_irrelevant", ["5"], "1 of 1 that match"),
+        ("slice=kind%3Dhistory", ["5", "2", "4"], "3 of 3 that match"),
+        ("q=bark", ["5"], "1 of 1 that match"),
+        ("q=raised+90", ["2"], "1 of 1 that match"),
+        ("q=nothing", [], "No row matches"),
+        ("metric=groundedness&outcome=fail&sort=value", ["5", "2"], "2 of 2 that match"),
+        ("sort=index&down=1", ["7", "6", "5", "4", "3", "2", "1", "0"], "8 of 8 rows"),
+    ],
+)
+def test_rows_are_filtered_sorted_and_searched(query, indices, words, site: Client) -> None:
+    page = site.ask(f"/runs/run1/rows?{query}").text
+    assert rows_shown(page) == indices
+    assert words in page
+
+
+def test_a_page_leads_to_the_next_and_none_is_shown_twice(store: Store, make) -> None:
+    save(store, [make.row(n) for n in range(230)])
+    with serving(store) as client:
+        path, seen = "/runs/run1/rows", []
+        while path:
+            page = client.ask(path).text
+            seen += rows_shown(page)
+            found = re.search(r'rel="next" href="([^"]+)"', page)
+            path = found[1].replace("&amp;", "&") if found else ""
+            if len(seen) == 100:
+                assert "100 of 230 rows" in page
+    assert seen == [str(n) for n in range(230)]
+
+
+def test_rows_of_a_run_that_goes_on_are_listed_in_the_stores_order(store: Store, make) -> None:
+    save(store, [make.row(n) for n in range(120)], state=RunState.RUNNING, total=500)
+    with serving(store) as client:
+        page = client.ask("/runs/run1/rows").text
+        assert len(rows_shown(page)) == 100
+        assert "Search and sorting wait until the run has ended" in page
+        found = re.search(r'rel="next" href="([^"]+)"', page)
+        assert found is not None
+        assert len(rows_shown(client.ask(found[1]).text)) == 20
+
+
+def test_a_resumed_run_is_indexed_anew(store: Store, make) -> None:
+    save(store, [make.row(n) for n in range(3)], state=RunState.INTERRUPTED, total=4)
+    with serving(store) as client:
+        assert len(rows_shown(client.ask("/runs/run1/rows?q=limit").text)) == 3
+        store.put_rows("run1", [make.row(3)])
+        assert len(rows_shown(client.ask("/runs/run1/rows?q=limit").text)) == 4
+
+
+def test_the_index_is_found_again_by_the_next_server(store: Store, make) -> None:
+    save(store, [make.row(0)])
+    for _ in range(2):
+        with serving(store) as client:
+            assert client.ask("/runs/run1/rows?q=limit").status == 200
+    (file,) = store.beside("row-indices").glob("*.rows")
+    assert file.name == "run1.rows"
+
+
+def test_a_name_or_the_start_of_an_id_leads_to_the_run(site: Client) -> None:
+    reply = site.ask("/runs/last")
+    assert (reply.status, reply.headers["location"]) == (303, "/runs/run2")
+    assert site.ask("/runs/before").headers["location"] == "/runs/run1"
+
+
+def test_the_labelling_page_says_nothing_of_the_judge_the_run_or_others(store: Store, make) -> None:
+    invented = (("The limit is 20 requests a minute.", 3), ("It was raised to 90 in May.", 0))
+    save(
+        store, [make.row(n, f"known-bad-{n}", sentences=invented) for n in range(4)], name="SECRET"
+    )
+    from ragassay.trust.measure.label_rounds import choose_to_label
+
+    choose_to_label(store, "run1", "groundedness", 4)
+    for row in store.to_label("run1", "groundedness"):
+        store.put_answer("run1", "groundedness", LabelAnswer(row.row_id, "Bob", 0.0, "HIS"), row)
+    # A row for two, of which Bob has answered, is what Ann gets.
+    with serving(store) as client:
+        name = f"ragassay-person-{client.server.port}"
+        page = client.ask("/runs/run1/label?metric=groundedness", headers={"Cookie": f"{name}=Ann"})
+    assert "It was raised to 90 in May." in page.text
+    for word in (
+        "SECRET",
+        "Bob",
+        "HIS",
+        "0.5",
+        "says nothing of the kind",
+        "not supported",
+        "<mark",
+    ):
+        assert word not in page.text, word
+
+
+def test_a_label_outside_the_scale_or_of_another_row_is_refused(site: Client) -> None:
+    cookie = {"Cookie": f"ragassay-person-{site.server.port}=Ann"}
+    row = site.store.to_label("run1", "groundedness")[0].row_id  # type: ignore[attr-defined]
+    for value in ("7", "nan", "", "1e0"):
+        form = {"metric": "groundedness", "row": row, "value": value}
+        assert site.ask("/runs/run1/label", "POST", form, headers=cookie).status == 400
+    form = {"metric": "groundedness", "row": "nothing", "value": "1"}
+    assert site.ask("/runs/run1/label", "POST", form, headers=cookie).status == 404
+    assert site.store.labels("run1") == ()  # type: ignore[attr-defined]
+
+
+def test_compared_runs_carry_a_banner_where_judges_differ(store: Store, make) -> None:
+    from dataclasses import replace
+
+    manifest = make.manifest("run1", 1)
+    judge = replace(manifest.judge, uri="openai:other")
+    save(store, [make.row(0)])
+    save(store, [make.row(0)], "run2", judge=judge, source_hash="00" * 16)
+    with serving(store) as client:
+        page = client.ask("/compare?a=run1&b=run2").text
+    assert "Different judges: offline and openai:other." in page
+    assert "The runs read different data" in page
+
+
+def test_a_row_of_12_mb_and_one_of_10000_chunks_are_shown(store: Store, make) -> None:
+    big = make.row(0, sentences=(("x" * 12_000_000, 3),), contexts=("y" * 1000,))
+    many = make.row(1, contexts=tuple(f"chunk {n}" for n in range(10_000)), chunks=())
+    save(store, [big, many])
+    with serving(store) as client:
+        page = client.ask("/runs/run1/rows/0").text
+        assert "11,980,000 more characters" in page
+        assert client.ask("/runs/run1/rows/1").status == 200
+
+
+def test_a_run_that_is_gone_is_a_page_that_says_so(store: Store, make) -> None:
+    save(store, [make.row(0)])
+    with serving(store) as client:
+        assert client.ask("/runs/run1").status == 200
+        from sqlalchemy import delete, update
+
+        from ragassay.store import schema
+
+        number = store.run_records.number("run1")
+        for table in (schema.bodies, schema.rows):
+            store.access.execute(delete(table).where(table.c.run == number))
+        store.access.execute(
+            update(schema.runs).where(schema.runs.c.id == number).values(run_id="other")
+        )
+        assert client.ask("/runs/run1").status == 404

@@ -1,0 +1,331 @@
+"""The pages in a real browser: hostile texts do nothing, nobody is shut out, every view works by
+keyboard.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from ragassay.core import (
+    Cause,
+    Context,
+    Counts,
+    Diagnosis,
+    Evidence,
+    Exchange,
+    KeptMessage,
+    Part,
+    RowResult,
+    Sample,
+    Score,
+    Status,
+    Verdict,
+)
+from ragassay.store import Store
+from support.browsing import Tab
+from support.payloads import CLOBBERS, PAYLOADS
+from web.conftest import mixed_rows, save, serving
+
+A_ROW = 15
+"""Payloads of one row: one in each of its fields."""
+
+
+def hostile_row(index: int, texts: list[str]) -> RowResult:
+    """A failing row that has one of the texts in each field that a page shows."""
+    t = iter(texts)
+    response = f"{texts[0]} {texts[1]}"
+    contexts = (Context(next(t), next(t)), Context(next(t), next(t)))
+    quote = contexts[0].text
+    evidence = (Evidence(0, 0, len(quote), quote), Evidence(1, 0, 3, next(t)))
+    claim = Part(
+        "claim", Status.JUDGED, start=0, end=len(texts[0]), value=0.0, passed=False,
+        rationale=next(t), evidence=evidence,
+    )  # fmt: skip
+    told = Part("claim", Status.JUDGED, text=next(t), value=0.0, passed=False, rationale=next(t))
+    score = Score(
+        "groundedness", Status.JUDGED, 0.0, "", Verdict.FAIL, 0.9,
+        Counts.of([Status.JUDGED, Status.JUDGED]), (claim, told), next(t),
+    )  # fmt: skip
+    lost = Score("answer_relevance", Status.FAILED, None, next(t), Verdict.UNDECIDED, 0.6)
+    cause = Cause("ungrounded", next(t), next(t), next(t), next(t))
+    sample = Sample(
+        next(t), texts[2], contexts, response, texts[3], slices={texts[4]: texts[5]},
+        cluster=texts[6], line=index + 1,
+    )  # fmt: skip
+    return RowResult(index, sample, (score, lost), Diagnosis(Verdict.FAIL, cause, (), texts[7]))
+
+
+def hostile_store(store: Store) -> None:
+    """All payloads, in two runs to compare, with what the judge was asked, and labels."""
+    groups = [list(PAYLOADS[n : n + A_ROW]) for n in range(0, len(PAYLOADS), A_ROW)]
+    rows = [hostile_row(n, group) for n, group in enumerate(groups)]
+    for run_id in ("run1", "run2"):
+        more = {"name": PAYLOADS[0], "source": PAYLOADS[3], "mapping": {PAYLOADS[2]: PAYLOADS[5]}}
+        save(store, rows, run_id, **more)
+        kept = (KeptMessage("user", (PAYLOADS[1],)),)
+        exchanges = [
+            Exchange(n, "j", PAYLOADS[n + 40], (), kept, PAYLOADS[n + 80], failure=PAYLOADS[n])
+            for n, row in enumerate(rows)
+            if row.sample is not None
+        ]
+        store.put_judgments(run_id, (), exchanges)
+
+
+VIEWS = (
+    "/",
+    "/runs/{run}",
+    "/runs/{run}/causes",
+    "/runs/{run}/rows",
+    "/runs/{run}/rows?metric=groundedness&sort=value",
+    "/runs/{run}/rows/2",
+    "/runs/{run}/rows/2/asked",
+    "/runs/{run}/rows/7",
+    "/runs/{run}/metric?name=groundedness",
+    "/runs/{run}/cost",
+    "/runs/{run}/labels",
+    "/runs/{run}/label?metric=groundedness",
+    "/compare",
+    "/compare?a=run1&b=run2&changed=0",
+    "/compare/row?a=run1&b=run2&id={row}",
+    "/judges",
+    "/runs/nothing",
+)
+
+
+def open_tab(browser, client, path: str, **options) -> Tab:
+    tab = Tab(browser, client.server.address, **options)
+    while "data-reload" in client.ask(path).text:
+        tab.page.wait_for_timeout(100)
+    tab.page.goto(client.server.link(path))
+    expect(tab.page.locator(".site form[action='/sign-out']")).to_be_attached()
+    return tab
+
+
+def visit(tab: Tab, client, path: str) -> None:
+    """Open a page, and wait until it does not come back by itself any more."""
+    # First for a program, which counts what is to be counted: a page that reloads itself would
+    # break off the browser's next step.
+    for _ in range(100):
+        if "data-reload" not in client.ask(path).text:
+            break
+        tab.page.wait_for_timeout(100)
+    tab.page.goto(client.server.address + path)
+
+
+def test_600_payloads_in_every_field_do_nothing_in_any_view(store, browser) -> None:
+    assert len(PAYLOADS) == 600
+    hostile_store(store)
+    from ragassay.core import LabelAnswer, RowToLabel
+
+    chosen = [
+        RowToLabel(row.id, n, 1, (0.0, 1.0)) for n, row in enumerate(store.rows("run1")) if n < 5
+    ]
+    store.add_to_label("run1", "groundedness", chosen)
+    for n, row in enumerate(chosen[:4]):
+        answer = LabelAnswer(row.row_id, PAYLOADS[n][:80], 1.0, PAYLOADS[n])
+        store.put_answer("run1", "groundedness", answer, row)
+    with serving(store) as client:
+        tab = open_tab(browser, client, "/")
+        row_id = next(iter(store.rows("run1"))).id
+        from ragassay.web.site import url
+
+        paths = [path.format(run="run1", row="") for path in VIEWS if "/compare/row" not in path]
+        paths += [url("/compare/row", a="run1", b="run2", id=row_id)]
+        paths += [f"/runs/run1/rows/{n}" for n in range(len(PAYLOADS) // A_ROW)]
+        paths += [f"/runs/run1/rows/{n}/asked" for n in range(0, len(PAYLOADS) // A_ROW, 13)]
+        # And in the address itself: what was searched for is shown again.
+        paths += [url("/runs/run1/rows", q=text) for text in PAYLOADS[::40]]
+        paths += [url("/runs/{}", text) for text in PAYLOADS[::60]]
+        for path in paths:
+            visit(tab, client, path)
+            assert tab.ran() == [], path
+        assert [words for words in tab.seen if "status of 404" not in words] == []
+        tab.close()
+
+
+def test_names_that_clobber_are_plain_text(store, browser, make) -> None:
+    rows = []
+    for n, name in enumerate(CLOBBERS):
+        rows.append(make.row(n, name or None, slices={name or "x": name}, cluster=name))
+    save(store, rows, name="__proto__")
+    with serving(store) as client:
+        tab = open_tab(browser, client, "/runs/run1/rows")
+        expect(tab.page.locator("tbody tr")).to_have_count(len(CLOBBERS))
+        tab.page.keyboard.press("/")
+        assert tab.page.evaluate("document.activeElement.name") == "q"
+        assert tab.page.evaluate("({}).polluted === undefined")
+        assert tab.ran() == []
+        tab.close()
+
+
+def violations(tab: Tab) -> list[str]:
+    """What axe-core finds. It is brought in past the policy, as an extension would be."""
+    found = Axe().run(tab.page).response["violations"]
+    return [f"{v['id']}: {[node['html'][:120] for node in v['nodes']][:3]}" for v in found]
+
+
+def worlds(make):
+    """Stores by what is in them."""
+
+    def empty(store: Store) -> None:
+        save(store, [], total=0)
+        save(store, [], "run2", total=0)
+
+    def typical(store: Store) -> None:
+        save(store, mixed_rows(make))
+        save(store, [replace(row) for row in mixed_rows(make)[:6]], "run2", total=6)
+        from ragassay.trust.measure.label_rounds import choose_to_label
+
+        choose_to_label(store, "run1", "groundedness", 4)
+
+    return {"empty": empty, "typical": typical, "hostile": hostile_store}
+
+
+@pytest.mark.parametrize("world", ["empty", "typical", "hostile"])
+def test_axe_finds_no_violation_on_any_page(world: str, store, browser, make) -> None:
+    """The soak has all themes and widths of each."""
+    worlds(make)[world](store)
+    pairs = {"typical": [("light", 1280)], "empty": [("light", 400)], "hostile": [("dark", 400)]}
+    check_every_view(store, browser, pairs[world])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("world", ["empty", "typical", "hostile"])
+def test_axe_finds_no_violation_in_any_theme_and_width(world: str, store, browser, make) -> None:
+    worlds(make)[world](store)
+    pairs = [(theme, width) for theme in ("light", "dark") for width in (320, 400, 640, 1280)]
+    check_every_view(store, browser, pairs)
+
+
+def check_every_view(store, browser, pairs) -> None:
+    row = next(iter(store.rows("run1")), None)
+    from ragassay.web.site import url
+
+    found = []
+    with serving(store) as client:
+        for theme, width in pairs:
+            tab = open_tab(
+                browser,
+                client,
+                "/",
+                color_scheme=theme,
+                viewport={"width": width, "height": 800},
+                bypass_csp=True,
+            )
+            for view in VIEWS:
+                if "/compare/row" in view:
+                    path = url("/compare/row", a="run1", b="run2", id=row.id if row else "x")
+                else:
+                    path = view.format(run="run1")
+                visit(tab, client, path)
+                found += [(path, theme, width, words) for words in violations(tab)]
+                # Nothing but tables in their own scroll region is wider than the window.
+                wide = tab.page.evaluate("document.documentElement.scrollWidth")
+                if wide > width:
+                    found.append((path, theme, width, f"{wide} px wide"))
+            tab.close()
+    assert found == []
+
+
+def test_the_sign_in_page_is_accessible_and_works_without_a_script(site, browser) -> None:
+    tab = Tab(browser, site.server.address, java_script_enabled=False)
+    page = tab.page
+    page.goto(f"{site.server.address}/runs/run1/causes")
+    page.get_by_label("Token").fill(site.server.settings.token)
+    page.get_by_role("button", name="Sign in").click()
+    assert page.url.endswith("/runs/run1/causes")
+    expect(page.locator("h1")).to_contain_text("failing rows")
+    tab.close()
+
+
+def test_without_a_script_filters_and_labels_work(site, browser) -> None:
+    tab = Tab(browser, site.server.address, java_script_enabled=False)
+    page = tab.page
+    page.goto(f"{site.server.address}/runs/run1/rows")
+    page.get_by_label("Token").fill(site.server.settings.token)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_label("Verdict").select_option("fail")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("tbody tr")).to_have_count(2)
+    assert "verdict=fail" in page.url
+    page.get_by_label("Colours").select_option("dark")
+    page.get_by_role("button", name="Set").click()
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    assert "verdict=fail" in page.url
+    tab.close()
+
+
+def test_the_keys_lead_through_rows_and_back(site, browser) -> None:
+    tab = open_tab(browser, site, "/runs/run1/rows?verdict=fail")
+    page = tab.page
+    expect(page.locator("tbody tr")).to_have_count(2)
+    for key in "jo":
+        page.keyboard.press(key)
+    expect(page.locator("h1")).to_contain_text("row-6")
+    page.keyboard.press("n")
+    expect(page.locator("h1")).to_contain_text("row-3")
+    page.keyboard.press("p")
+    expect(page.locator("h1")).to_contain_text("row-6")
+    page.keyboard.press("u")
+    expect(page.locator("tbody tr")).to_have_count(2)
+    page.keyboard.press("?")
+    expect(page.locator("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.type("row-3")
+    page.keyboard.press("Enter")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    assert tab.seen == []
+    tab.close()
+
+
+def test_one_key_gives_a_label_and_brings_the_next_row(store, browser, make) -> None:
+    save(store, [make.row(n) for n in range(6)], name="the name of the run")
+    from ragassay.trust.measure.label_rounds import choose_to_label
+
+    choose_to_label(store, "run1", "groundedness", 3, method="uniform")
+    with serving(store) as client:
+        tab = open_tab(browser, client, "/runs/run1/label?metric=groundedness")
+        page = tab.page
+        page.get_by_label("Your name").fill("Ann")
+        page.keyboard.press("Enter")
+        given = []
+        for key in ("1", "0", "c"):
+            given.append(page.locator("input[name=row]").input_value())
+            page.keyboard.press(key)
+            expect(page.locator(".rownav")).to_contain_text(f"Ann: {len(given)} of")
+        expect(page.locator("h1")).to_contain_text("Nothing is left")
+        assert len(set(given)) == 3
+        labels = {label.row_id: label.value for label in store.labels("run1", "groundedness")}
+        assert labels == {given[0]: 1.0, given[1]: 0.0}
+        # The last answer can be changed; what was said first is kept.
+        page.keyboard.press("p")
+        expect(page.locator("button[aria-pressed=true]")).to_contain_text("cannot tell")
+        page.keyboard.press("1")
+        expect(page.locator("h1")).to_contain_text("Nothing is left")
+        answers = store.label_answers("run1", "groundedness")
+        assert [answer.value for answer in answers] == [1.0, 0.0, None, 1.0]
+        assert tab.seen == []
+        tab.close()
+
+
+def test_a_live_run_comes_up_to_date_by_itself(store, browser, make) -> None:
+    from ragassay.core import Ledger, RunState
+
+    save(store, [make.row(0)], total=3, state=RunState.RUNNING)
+    with serving(store) as client:
+        tab = open_tab(browser, client, "/runs/run1")
+        expect(tab.page.locator("#progress")).to_contain_text("1 of 3 rows are done")
+        store.put_rows("run1", [make.row(1)])
+        expect(tab.page.locator("#progress")).to_contain_text("2 of 3 rows are done")
+        store.put_rows("run1", [make.row(2)])
+        store.update_run(
+            "run1", state=RunState.FINISHED, stop_reason="", ledger=Ledger(), seconds=1.0
+        )
+        expect(tab.page.locator("h1")).to_contain_text("3 of 3 rows pass")
+        assert tab.seen == []
+        tab.close()
