@@ -1,0 +1,309 @@
+"""Facts that a question can ask for: a clause with one part of it, the answer, taken out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from ragassay.models.offline.facts.number_words import value_of
+from ragassay.testsets.offline.clauses import Clause, clauses, head_noun
+from ragassay.testsets.offline.synonyms import in_other_words, other_verb
+from ragassay.testsets.offline.verbs import Verb, third_person
+from ragassay.testsets.values import Passage
+
+Asks = Literal["when", "where", "who", "how many", "what is", "subject", "what", "relation"]
+
+_MOST_REST = 9
+_PLACE_VERBS = frozenset(
+    ["locate", "situate", "bear", "hold", "film", "record", "base", "bury", "build", "find", "manufacture", "produce", "host", "station", "headquarter", "house", "store", "stage", "shoot", "make", "sign", "die", "grow", "discover"]
+)
+_ALONE = frozenset(
+    ["die", "open", "close", "begin", "start", "end", "premiere", "debut", "retire", "resign", "arrive", "surrender", "merge", "expire", "dissolve", "air", "launch"]
+)
+"""Verbs that make a question of a subject alone: "When did the museum open?"."""
+
+_DATE_BEFORE = re.compile(
+    r"\s*\b(?:in|on|since|around|about|by|of|until)?\s*(?:the\s+)?(?:early|late|mid)?\s*$"
+)
+_BY = re.compile(
+    r"by\s+((?:the\s+)?[A-Z][\w'’.-]*(?:\s+(?:of|the|and|de|van|von|&|[A-Z][\w'’.-]*))*)"
+)
+_PLACE = re.compile(
+    r"(?:in|at|within|near|on|inside)\s+(?:the\s+)?((?:[a-z]+ern\s+)?[A-Z][\w'’.-]*(?:,?\s+(?:of|the|and|in|de|[a-z]+ern|[A-Z][\w'’.-]*))*)"
+)
+_COUNT = re.compile(
+    r"(?:(?:about|around|over|nearly|approximately|some|more than|up to|at least)\s+)?"
+    r"((?:\d[\d,.]*\d|\d)(?:\s(?:million|billion|thousand))?|[a-z]+(?:-[a-z]+)?)\s+"
+    r"((?:[a-z][\w-]*\s+){0,3}?[a-z][\w-]*s)(?=\s|$)(?!\s+of\b)"
+)
+_DEFINED = re.compile(r"\s*[;:–—]|\s--|,\s*(?:which|who|that|and|with|where|while|but|as)\b|\.\s")
+_RELATION = re.compile(
+    r"(for|as|after|of|from|with|into|to|on)\s+((?:the\s+|an?\s+)?[\w'’,.$% -]+)$"
+)
+_RELATING = frozenset(
+    ["know", "name", "base", "compose", "make", "derive", "dedicate", "use", "regard", "consider", "divide", "bear", "inspire", "form", "connect", "link", "define", "describe", "convert", "transform", "replace", "call", "award", "nominate", "sell", "adapt", "translate", "attach", "limit", "rename", "organise", "organize", "measure", "charge", "serve", "cover", "treat"]
+)
+_TRAILING = re.compile(r"\s+(?:of|the|and|in|de|van|von|&|,)+$")
+_REFERS_BACK = re.compile(
+    r"\b(?:his|her|their|its|he|she|it|they|this|that|these|those|himself|herself|itself|them|him"
+    r"|other|another|such|former|latter)\b",
+    re.IGNORECASE,
+)
+_HAS_NAME = re.compile(r"\b[A-Z][\w'’-]+|\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a question asks for. answer: as the sentence says it. before: the clause's rest without
+    the answer. noun: of "how many", what is counted.
+    """
+
+    passage: Passage
+    clause: Clause
+    asks: Asks
+    answer: str
+    rest: str = ""
+    noun: str = ""
+
+    @property
+    def year(self) -> int | None:
+        """The year of a "when", None where it has none."""
+        found = re.search(r"\b(1[0-9]{3}|20[0-9]{2})\b", self.answer)
+        return int(found[1]) if self.asks == "when" and found else None
+
+    def asked(self, subject: str = "", *, reword: bool = True) -> tuple[str, str]:
+        """The question, and the clause behind "Do you know": both without a mark at the end.
+
+        subject: what is said for the clause's own. reword: whether other words are taken where
+        they are known.
+        """
+        return _asked(self, subject or self.clause.subject, reword)
+
+
+def facts(passage: Passage) -> list[Fact]:
+    """The facts of a passage, in order."""
+    found: list[Fact] = []
+    for clause in clauses(passage):
+        if clause.voice == "copula":
+            found += _definition(passage, clause)
+            continue
+        for read in (_when, _by_whom, _where, _how_many, _relation, _subject, _what):
+            found += read(passage, clause)
+    return found
+
+
+def _when(passage: Passage, clause: Clause) -> Iterator[Fact]:
+    verb = clause.verb
+    if verb is None or clause.voice not in ("active", "passive"):
+        return
+    for date in clause.dates:
+        before = clause.rest[: date.start]
+        gap = _DATE_BEFORE.search(before)
+        rest = before[: gap.start()] if gap else before
+        is_plain = re.search(r"\b(?:in|on)\s+(?:the\s+)?$", before)
+        if date.years is None or not is_plain or not _fits(clause, rest):
+            continue
+        yield Fact(passage, clause, "when", clause.rest[date.start : date.end], rest.strip())
+        return
+    if clause.leading and not clause.dates and _fits(clause, clause.rest):
+        answer = clause.leading.split(" ", 1)[1]
+        yield Fact(passage, clause, "when", answer, clause.rest)
+
+
+def _fits(clause: Clause, rest: str) -> bool:
+    """Whether verb and rest make a whole question."""
+    assert clause.verb is not None
+    if len(rest.split()) > _MOST_REST or _ends_open(rest) or _REFERS_BACK.search(rest):
+        return False
+    if rest.startswith(("that ", "to ", "by ")):
+        return False
+    return bool(rest) or clause.voice == "passive" or clause.verb.base in _ALONE
+
+
+def _ends_open(rest: str) -> bool:
+    """Whether the rest breaks off before what it needs."""
+    last = rest.split()[-1].lower() if rest.split() else ""
+    if re.search(r"\b(?:between|both)\b", rest) and " and " not in rest:
+        return True
+    return last in (
+        ["of", "in", "on", "at", "by", "for", "to", "from", "with", "the", "a", "an", "as", "and", "or", "into", "than", "between", "its", "his", "her", "their", "most", "more", "very"]
+    )
+
+
+def _by_whom(passage: Passage, clause: Clause) -> Iterator[Fact]:
+    if clause.voice != "passive":
+        return
+    match = _BY.match(clause.rest)
+    if match:
+        answer = _TRAILING.sub("", match[1]).strip(" ,.")
+        yield Fact(passage, clause, "who", answer)
+
+
+def _where(passage: Passage, clause: Clause) -> Iterator[Fact]:
+    verb = clause.verb
+    if verb is None or clause.voice != "passive" or verb.base not in _PLACE_VERBS:
+        return
+    match = _PLACE.match(clause.rest)
+    if match and not re.match(r"\d", match[1]):
+        answer = _TRAILING.sub("", match[1]).strip(" ,.")
+        if not _is_month(answer):
+            yield Fact(passage, clause, "where", answer)
+
+
+_MONTHS = frozenset(
+    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
+)
+
+
+def _is_month(answer: str) -> bool:
+    return answer.split()[0].lower() in _MONTHS
+
+
+def _how_many(passage: Passage, clause: Clause) -> Iterator[Fact]:
+    if clause.voice not in ("active", "present", "have"):
+        return
+    match = _COUNT.match(clause.rest)
+    if match is None or len(clause.rest.split()) > _MOST_REST:
+        return
+    number, noun = match[1], match[2]
+    is_number = number[0].isdigit() or value_of(number) is not None
+    is_year = re.fullmatch(r"1[5-9]\d\d|20\d\d", number)
+    if is_number and not is_year and number not in ("one", "a", "an") and "and" not in noun.split():
+        after = clause.rest[match.end() :].strip()
+        if not _ends_open(after):
+            yield Fact(passage, clause, "how many", number, after, noun)
+
+
+def _definition(passage: Passage, clause: Clause) -> Iterator[Fact]:
+    if clause.kind == "things" or len(clause.tail.split()) < 3:
+        return
+    cut = _DEFINED.search(clause.tail)
+    answer = (clause.tail[: cut.start()] if cut else clause.tail).strip(" ,")
+    # "the biggest of them", "one of": an answer that needs what stands around it.
+    if re.match(r"(?:one|the (?:first|last|only|second|third|same|most))\b", answer):
+        return
+    if 3 <= len(answer.split()) <= 25 and not _ends_open(answer):
+        yield Fact(passage, clause, "what is", answer)
+
+
+def _relation(passage: Passage, clause: Clause) -> Iterator[Fact]:
+    verb = clause.verb
+    if verb is None or clause.voice != "passive" or verb.base not in _RELATING:
+        return
+    match = _RELATION.match(clause.rest)
+    if match is None or _ends_open(match[2]) or clause.dates:
+        return
+    is_plain = 1 <= len(match[2].split()) <= _MOST_REST
+    if is_plain and match[2].split()[0].lower() not in ("be", "have", "this", "that", "it", "each"):
+        yield Fact(passage, clause, "relation", match[2].strip(" ,."), match[1])
+
+
+def _subject(passage: Passage, clause: Clause) -> Iterator[Fact]:
+    verb, rest = clause.verb, clause.rest
+    if verb is None or clause.voice not in ("active", "present") or clause.kind == "things":
+        return
+    is_named = _HAS_NAME.search(rest) is not None
+    is_short = 3 <= len(rest.split()) <= _MOST_REST
+    is_whole = not _REFERS_BACK.search(rest) and not _ends_open(rest)
+    if is_named and is_short and is_whole and not rest.startswith(("to ", "that ")):
+        yield Fact(passage, clause, "subject", clause.subject, rest)
+
+
+def _what(passage: Passage, clause: Clause) -> Iterator[Fact]:
+    verb, rest = clause.verb, clause.rest
+    if verb is None or clause.voice != "active" or verb.base in ("become", "begin", "run", "go"):
+        return
+    match = re.match(r"((?:an?|the)\s+[^,]+?)(?:\s+((?:in|on|at)\s+.+))?$", rest)
+    if match is None or not 2 <= len(match[1].split()) <= _MOST_REST or _ends_open(rest):
+        return
+    when = match[2] or ""
+    refers_back = _REFERS_BACK.search(rest) is not None
+    if len(when.split()) <= 5 and not refers_back and (when or _HAS_NAME.search(clause.subject)):
+        yield Fact(passage, clause, "what", match[1], when)
+
+
+def _asked(fact: Fact, subject: str, reword: bool) -> tuple[str, str]:
+    clause = fact.clause
+    verb = clause.verb
+    is_reworded = reword and fact.asks != "relation"
+    rest = in_other_words(fact.rest) if is_reworded else fact.rest
+    noun = in_other_words(fact.noun) if reword else fact.noun
+    # "known for" is said of no other verb.
+    if verb is not None and reword and fact.asks != "relation":
+        verb = other_verb(verb)
+    adverb = clause.adverb
+    if fact.asks == "what is":
+        return _definition_asked(clause, subject, reword)
+    if fact.asks == "subject":
+        assert verb is not None
+        word = "Who" if clause.kind == "person" else "What"
+        finite = verb.past if clause.voice == "active" else third_person(verb.base)
+        if clause.voice == "present" and clause.kind == "things":
+            finite = verb.base
+        return _joined(word, adverb, finite, rest), _joined(word.lower(), adverb, finite, rest)
+    if fact.asks == "who":
+        assert verb is not None
+        return _joined("Who", adverb, verb.past, subject), _joined(
+            "who", adverb, verb.past, subject
+        )
+    return _inverted(fact, subject, verb, adverb, rest, noun)
+
+
+_TERMS = frozenset(
+    ["process", "phase", "phenomenon", "concept", "act", "method", "term", "theory", "state", "measure", "ratio", "percentage", "condition", "disease", "substance", "isotope", "rate", "technique", "practice", "principle", "idea", "law", "form", "type", "kind", "property", "procedure", "disorder", "syndrome", "mechanism", "structure", "unit", "metric", "set", "class"]
+)
+"""Head nouns of a definition by which what is defined is a term and no name."""
+
+
+def _definition_asked(clause: Clause, subject: str, reword: bool) -> tuple[str, str]:
+    if clause.kind == "person":
+        return f"Who {clause.aux} {subject}", f"who {subject} {clause.aux}"
+    if not reword:
+        return f"What {clause.aux} {subject}", f"what {subject} {clause.aux}"
+    if subject.isupper() or head_noun(clause.tail) in _TERMS:
+        return f"What does the term {words_of(subject)} mean", f"what {words_of(subject)} means"
+    return f"How would you describe {subject} in a sentence", ""
+
+
+def words_of(subject: str) -> str:
+    """The subject without its article."""
+    return subject.removeprefix("the ")
+
+
+def _inverted(
+    fact: Fact, subject: str, verb: Verb | None, adverb: str, rest: str, noun: str
+) -> tuple[str, str]:
+    """A question whose auxiliary stands before the subject."""
+    clause = fact.clause
+    words = {"how many": f"how many {noun}", "relation": "what"}
+    word = words.get(fact.asks, fact.asks)
+    capital = word[0].upper() + word[1:]
+    if clause.voice == "passive":
+        assert verb is not None
+        said = _joined(adverb, verb.participle, rest)
+        return (
+            _joined(capital, clause.aux, subject, said),
+            _joined(word, subject, clause.aux, said),
+        )
+    if clause.voice == "have":
+        does = {"has": "does", "have": "do", "had": "did"}[clause.aux]
+        return (
+            _joined(capital, does, subject, "have", rest),
+            _joined(word, subject, clause.aux, rest),
+        )
+    assert verb is not None
+    is_past = clause.voice == "active"
+    finite = verb.past if is_past else third_person(verb.base)
+    does = "did" if is_past else "does"
+    if not is_past and clause.kind == "things":
+        does, finite = "do", verb.base
+    return (
+        _joined(capital, does, subject, adverb, verb.base, rest),
+        _joined(word, subject, adverb, finite, rest),
+    )
+
+
+def _joined(*parts: str) -> str:
+    return " ".join(part for part in parts if part)

@@ -1,0 +1,104 @@
+"""A team has documents and no questions: a test set is made of them, checked, and used."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+from support.shell import Shell
+from support.small_town import write_pages
+
+APP = '''
+"""The team's application: it looks its answers up, and knows nothing else."""
+import json
+
+ROWS = [json.loads(line) for line in open("set.jsonl")]
+KNOWN = {}
+for row in ROWS:
+    if isinstance(row["question"], str):
+        KNOWN[row["question"]] = row
+
+
+def answer(question):
+    row = KNOWN.get(question)
+    if row is None or "reference" not in row:
+        return {"response": "I do not know.", "contexts": []}
+    contexts = [{"id": e["document"], "text": e["quote"]} for e in row["evidence"]]
+    return {"response": row["reference"], "contexts": contexts}
+'''
+
+
+def test_a_set_is_made_offline_checked_by_rules_and_people_and_read_by_evaluate(
+    shell: Shell,
+) -> None:
+    write_pages(shell.folder / "docs")
+
+    # The plan first: what will be asked of which documents, and that nothing is sent.
+    plan = shell("ragassay testset make docs --size 16 --out set.jsonl --forecast")
+    assert plan.lines[0].startswith("3 documents, 3 passages of ")
+    assert plan.lines[1].startswith("left out: 1 file or record (plan.png: files of this kind")
+    assert "no model is asked: nothing is sent and nothing costs" in plan.lines
+    assert not (shell.folder / "set.jsonl").exists()
+
+    made = shell("ragassay testset make docs --size 16 --out set.jsonl")
+    rows = [json.loads(line) for line in shell.read("set.jsonl").splitlines()]
+    assert made.lines[0] == f"{len(rows)} of 16 questions delivered"
+    assert len(rows) >= 13
+    assert any("offline by rules, easier than real questions" in line for line in made.lines)
+    by_type: dict[str, dict] = {}
+    for row in rows:
+        by_type.setdefault(row["slices"]["type"], row)
+        for place in row["evidence"]:
+            text = (shell.folder / "docs" / place["document"]).read_text()
+            assert text[place["start"] : place["end"]] == place["quote"]
+    assert {"simple", "multi-hop bridge", "reasoning", "counterfactual"} <= by_type.keys()
+    assert by_type["unanswerable"]["answerable"] is False
+    assert "reference" not in by_type["unanswerable"]
+
+    # The same command writes the same bytes.
+    before = shell.read("set.jsonl")
+    shell("ragassay testset make docs --size 16 --out set.jsonl")
+    assert shell.read("set.jsonl") == before
+
+    checked = shell("ragassay testset check set.jsonl --sheet sheet.csv")
+    assert checked.lines[0] == f"{len(rows)} of {len(rows)} questions pass the gates"
+    assert any("ragassay testset check set.jsonl --labels sheet.csv" in m for m in checked.messages)
+
+    # A colleague reads the sheet, and rejects one question.
+    with (shell.folder / "sheet.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    for number, line in enumerate(lines):
+        line["accept"] = "no" if number == 0 else "yes"
+    with (shell.folder / "sheet.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, lines[0])
+        writer.writeheader()
+        writer.writerows(lines)
+    labelled = shell("ragassay testset check set.jsonl --labels sheet.csv")
+    assert f"people rejected 1 of {len(rows)} questions" in labelled.lines[1]
+
+    # The set is rows like any other, and says what it is where it is used.
+    shell.write("team.py", APP)
+    used = shell("ragassay evaluate set.jsonl --app team:answer --metrics hit_rate,exact_match")
+    assert any("rows are of a test set" in message for message in used.messages)
+    assert any("people rejected 1 of" in message for message in used.messages)
+    assert any("hit_rate" in line and "1.000" in line for line in used.lines)
+
+
+def test_a_set_that_was_changed_by_hand_fails_its_check(shell: Shell) -> None:
+    write_pages(shell.folder / "docs")
+    shell("ragassay testset make docs --size 4 --types simple --out set.jsonl")
+    rows = [json.loads(line) for line in shell.read("set.jsonl").splitlines()]
+    rows[0]["reference"] = "the year 1777"
+    shell.write("set.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+
+    checked = shell("ragassay testset check set.jsonl", code=1)
+    assert checked.lines[0] == "3 of 4 questions pass the gates"
+    assert any("answerable from the evidence: 1 fail" in line for line in checked.lines)
+
+
+def test_a_folder_without_text_says_what_was_left_out(shell: Shell) -> None:
+    (shell.folder / "docs").mkdir()
+    (shell.folder / "docs" / "photo.txt").write_bytes(b"\x00\x01\x02")
+    refused = shell("ragassay testset make docs --out set.jsonl", code=6)
+    assert any("error[E0802]" in line for line in refused.messages)
+    assert any("photo.txt: a binary file" in line for line in refused.messages)
