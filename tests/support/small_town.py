@@ -7,8 +7,8 @@ from pathlib import Path
 PAGES = {
     "harbour.md": """# Harbour Museum
 
-The Harbour Museum is a museum of ships in Port Ellis. The museum was founded in 1912. It was
-renovated in 1987. The Harbour Museum has 14 galleries and a library. The Harbour Museum was
+The Harbour Museum is a museum of ships in Port Ellis. The Harbour Museum was founded in 1912.
+It was renovated in 1987. The Harbour Museum has 14 galleries and a library. The Harbour Museum was
 designed by Lena Ortiz.
 """,
     "lena.md": """# Lena Ortiz
@@ -19,7 +19,7 @@ Ferry Hall in 1904. She died in 1940.
     "ferry.md": """# Ferry Hall
 
 The Ferry Hall is a concert hall on the north quay. The Ferry Hall was opened in 1906. The Ferry
-Hall was damaged by a fire in 1931. It was rebuilt in 1934.
+Hall was damaged by a fire in 1931. The Ferry Hall was rebuilt in 1934.
 """,
 }
 

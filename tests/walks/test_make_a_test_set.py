@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 
+from ragassay.testing import LLMServer
 from support.shell import Shell
 from support.small_town import write_pages
+from support.test_set_writers import answers
 
 APP = '''
 """The team's application: it looks its answers up, and knows nothing else."""
@@ -102,3 +104,40 @@ def test_a_folder_without_text_says_what_was_left_out(shell: Shell) -> None:
     refused = shell("ragassay testset make docs --out set.jsonl", code=6)
     assert any("error[E0802]" in line for line in refused.messages)
     assert any("photo.txt: a binary file" in line for line in refused.messages)
+
+
+def test_a_writer_and_a_checker_over_http_are_paid_once_within_a_cap(shell: Shell) -> None:
+    write_pages(shell.folder / "docs")
+    with LLMServer(answer=answers, models=["writer", "checker"], strict_models=True) as server:
+        make = (
+            "ragassay testset make docs --size 3 --types simple --out set.jsonl --price 1,2"
+            f" --writer openai:writer --judge openai:checker --base-url {server.url}"
+        )
+        plan = shell(f"{make} --forecast")
+        assert any("calls, at most 45" in line for line in plan.lines)
+        refused = shell(make, code=2)
+        assert any("error[E0806]" in line for line in refused.messages)
+        assert server.calls == 0
+
+        # The cap holds; what was bought is kept, and a higher cap goes on from there.
+        capped = shell(f"{make} --yes --max-calls 5", code=4)
+        assert any("error[E0604]" in line for line in capped.messages)
+        assert server.calls == 5
+        made = shell(f"{make} --yes --max-calls 60")
+        assert server.stats()["answered_twice"] == 0
+        bought = server.calls
+        # One page holds nothing that this writer asks for: the gap is named.
+        assert made.lines[0] == "2 of 3 questions delivered"
+        assert any("proposals failed: the writer refused (3)" in line for line in made.lines)
+        assert "written by openai:writer, checked by openai:checker" in made.lines[1]
+        assert any(f"bought: {bought} calls" in line for line in made.lines)
+
+        rows = [json.loads(line) for line in shell.read("set.jsonl").splitlines()]
+        gates = {gate["gate"]: gate for gate in rows[0]["testset"]["gates"]}
+        assert gates["quality filter"]["rationale"].startswith("clarity 5, difficulty 2")
+        assert gates["the checker finds the answer in the evidence"]["passed"] is True
+
+        # Once more: the same set, and nothing is bought.
+        before = shell.read("set.jsonl")
+        shell(f"{make} --yes --max-calls 60")
+        assert (shell.read("set.jsonl"), server.calls) == (before, bought)

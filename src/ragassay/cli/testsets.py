@@ -146,9 +146,8 @@ def check(
     else:
         print_blocks(blocks)
     if sheet is not None:
-        note(
-            f"wrote {sheet}; fill in `accept`, then: ragassay testset check {set_file} --labels {sheet}"
-        )
+        then = f"ragassay testset check {set_file} --labels {sheet}"
+        note(f"wrote {sheet}; fill in `accept`, then: {then}")
     if html is not None:
         write_blocks_html("Check of a test set", blocks, html)
         note(f"wrote {html}")

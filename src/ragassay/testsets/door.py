@@ -8,17 +8,31 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragassay.core import Incomplete, NothingToDo, Sample
-from ragassay.core.run import Ledger
+from ragassay.api import open_store
+from ragassay.core import (
+    BudgetExhausted,
+    Incomplete,
+    Ledger,
+    NothingToDo,
+    RunState,
+    Sample,
+    digest,
+)
+from ragassay.report.jsonable import as_json
+from ragassay.runs.event_loops import block_on
 from ragassay.testsets.check import check_questions, corpus_of
 from ragassay.testsets.chunks import WORDS
 from ragassay.testsets.corpus import Corpus, read_corpus
 from ragassay.testsets.duplicates import Duplicates
+from ragassay.testsets.llm.checker import Checker
+from ragassay.testsets.llm.models import Models, connected
+from ragassay.testsets.llm.run import ModelFilling, checked_offline
 from ragassay.testsets.made import MadeSet
 from ragassay.testsets.measures import set_figures
 from ragassay.testsets.offline.writer import OFFLINE, OfflineWriter
 from ragassay.testsets.offline_run import NOTHING_READ, OfflineFilling
-from ragassay.testsets.plan import make_plan, read_types
+from ragassay.testsets.plan import Plan, make_plan, read_types
+from ragassay.testsets.purchases import Caps, Purchases
 from ragassay.testsets.results import Forecast, Prepared, SetCheck, TestSet
 from ragassay.testsets.set_files import read_set, write_set
 from ragassay.testsets.spot_check import read_labels, with_labels, write_sheet
@@ -40,6 +54,7 @@ def make_testset(  # plain: it is the signature, and what each argument means
     seed: int = 0,
     max_calls: int | None = None,
     max_cost: float | None = None,
+    concurrency: int = 16,
     store: str | os.PathLike[str] | None = None,
     confirm: Callable[[Prepared], bool] | None = None,
     watch: Watch | None = None,
@@ -54,8 +69,8 @@ def make_testset(  # plain: it is the signature, and what each argument means
     shares. words: of a passage, about; records of JSONL, CSV and BEIR are left as they are. seed:
     of everything that is drawn. max_calls, max_cost (US dollars): caps of writer and checker
     together, over all attempts at the same set. store: where what is bought is kept. confirm: asked
-    with the plan before anything is paid. watch: told of progress. options: how models are reached
-    (base_url, api_key_env, price, no_network, concurrency).
+    with the plan before anything is paid. watch: told of progress. concurrency: calls at
+    once. options: how models are reached (base_url, api_key_env, price, no_network).
 
     The same call again after a stop or a kill goes on where it was, and buys nothing twice. Raises
     DataError E0801, NothingToDo E0802 (no document with text), E0806 (declined), Incomplete E0807
@@ -65,19 +80,72 @@ def make_testset(  # plain: it is the signature, and what each argument means
     plan = make_plan(corpus, size, read_types(types), seed)
     source = str(docs) if isinstance(docs, str | os.PathLike) else ""
     info = SetInfo(source, words, seed, writer, judge, size)
-    prepared = _prepared(corpus, plan, info)
+    models = connected(writer, judge, concurrency=concurrency, **options)
+    prepared = _prepared(corpus, plan, info, models)
     if confirm is not None and not confirm(prepared):
         raise NothingToDo("E0806", "The plan was declined, and nothing was asked.")
     made = MadeSet(corpus, plan, Duplicates(seed=seed))
-    OfflineFilling(
-        made,
-        OfflineWriter(corpus, seed),
-        None if watch is None else lambda done: watch("writing", done, 0),
-    ).run()
-    return _finished(made, info, prepared, Ledger(), out)
+    if models is None:
+        told = None if watch is None else lambda done: watch("writing", done, 0)
+        OfflineFilling(made, OfflineWriter(corpus, seed), told).run()
+        return _finished(made, info, prepared, Ledger(), out)
+    caps = Caps(max_calls, max_cost, concurrency)
+    ledger = _bought(made, info, models, caps, store, watch)
+    return _finished(made, info, prepared, ledger, out)
 
 
-def _prepared(corpus: Corpus, plan: Any, info: SetInfo) -> Prepared:
+def _bought(
+    made: MadeSet,
+    info: SetInfo,
+    models: Models,
+    caps: Caps,
+    store: str | os.PathLike[str] | None,
+    watch: Watch | None,
+) -> Ledger:
+    """Fill the slots with models; what they cost."""
+    key = digest("testset", as_json(info), _content(made))
+
+    async def work() -> Ledger:
+        with open_store(store) as opened:
+            purchases = Purchases(opened, models.joined, key, caps)
+            state, why = RunState.INTERRUPTED, "it was stopped"
+            try:
+                await _filling(made, info, models, purchases, watch)
+                state, why = RunState.FINISHED, ""
+            except BudgetExhausted as capped:
+                state, why = RunState.BUDGET, capped.why
+                raise
+            finally:
+                purchases.close(state, why)
+                await models.joined.close()
+            return purchases.ledger
+
+    return block_on(work)
+
+
+async def _filling(
+    made: MadeSet, info: SetInfo, models: Models, purchases: Purchases, watch: Watch | None
+) -> None:
+    checker = None
+    if models.judge:
+        checker = Checker(models.judge, made.corpus, purchases)
+    if models.writer:
+        told = None if watch is None else lambda done, calls: watch("writing", done, calls)
+        filling = ModelFilling(made, models.writer, purchases, checker, info.seed, told)
+        await filling.run()
+        return
+    assert checker is not None
+    await checked_offline(made, OfflineWriter(made.corpus, info.seed), checker)
+
+
+def _content(made: MadeSet) -> list[object]:
+    """What the set is made of, as its record knows it."""
+    slots = [(slot.type, slot.topic, slot.style, slot.persona) for slot in made.plan.slots]
+    texts = digest([passage.text for passage in made.corpus.passages])
+    return [slots, texts]
+
+
+def _prepared(corpus: Corpus, plan: Plan, info: SetInfo, models: Models | None) -> Prepared:
     sizes = sorted(corpus.sizes())
     return Prepared(
         plan=plan,
@@ -87,7 +155,8 @@ def _prepared(corpus: Corpus, plan: Any, info: SetInfo) -> Prepared:
         skipped=tuple(corpus.skipped),
         writer=info.writer,
         judge=info.judge,
-        forecast=Forecast(),
+        forecast=Forecast() if models is None else models.forecast(plan, corpus),
+        warnings=() if models is None else models.warnings(),
         repeated=corpus.repeated,
     )
 

@@ -7,6 +7,7 @@ compared with few others.
 
 from __future__ import annotations
 
+import re
 import zlib
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from ragassay.models.offline import OfflineModel
 from ragassay.testsets.values import Question
-from ragassay.testsets.words import plain, stems, words
+from ragassay.testsets.words import listed, plain, stems, words
 
 SAME_LETTERS = 0.8
 """Share of common runs of letters (Jaccard) from which two questions are near duplicates."""
@@ -24,7 +25,8 @@ SAME_LETTERS = 0.8
 SAME_MEANING = 0.96
 """Cosine of the sentence vectors likewise; numbers and names have to be the same, too."""
 
-_WH = frozenset(["who", "whom", "whose", "what", "which", "when", "where", "why", "how"])
+_WH = listed("who whom whose what which when where why how")
+_DIGIT = re.compile(r"\d")
 _RUN = 4
 _BANDS, _ROWS = 24, 4
 _PRIME = (1 << 61) - 1
@@ -94,7 +96,7 @@ def _says_the_same(one: Question, other: Question) -> bool:
     if one.history != other.history:
         return False
     mine, theirs = set(stems(one.question)), set(stems(other.question))
-    numbers = {word for word in mine ^ theirs if any(letter.isdigit() for letter in word)}
+    numbers = [word for word in mine ^ theirs if _DIGIT.search(word)]
     return not numbers and len(mine & theirs) >= 0.6 * max(len(mine | theirs), 1)
 
 

@@ -47,7 +47,9 @@ def _duplicates(questions: Sequence[Question]) -> Figure:
 
 def _diversity(questions: Sequence[Question]) -> Figure:
     """Entropy of the content words, as a share of its maximum (all words different)."""
-    counts = Counter(word for question in questions for word in content(question.question))
+    counts: Counter[str] = Counter()
+    for question in questions:
+        counts.update(content(question.question))
     total = counts.total()
     if total < 2:
         return Figure("diversity of words", None, reason="too few words")
@@ -89,7 +91,9 @@ def _found(questions: Sequence[Question], corpus: Corpus) -> Figure:
 
 def _covered(questions: Sequence[Question], corpus: Corpus) -> Figure:
     """Share of documents that a question is about, of as many as there are questions at most."""
-    used = {doc for question in questions for doc in question.documents or (question.cluster,)}
+    used: set[str] = set()
+    for question in questions:
+        used.update(question.documents or (question.cluster,))
     used &= corpus.numbers.keys()
     possible = min(len(corpus.documents), len(questions)) or 1
     reason = f"{len(used):,} of {len(corpus.documents):,} documents"

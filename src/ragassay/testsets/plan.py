@@ -89,10 +89,10 @@ def read_types(types: Sequence[str] | Mapping[str, float] | None) -> dict[str, f
                     given[name.strip()] = float(share) if share else SHARES.get(name.strip(), 0.1)
                 except ValueError:
                     raise _no_type(part, "the share is no number") from None
-    for name, share in given.items():
+    for name in given:
         if name not in TYPES:
             raise _no_type(name, f"types are {', '.join(TYPES)}.{nearest(name, TYPES)}")
-        if not share > 0:
+        if not given[name] > 0:
             raise _no_type(name, "a share is more than 0")
     total = sum(given.values())
     return {name: given[name] / total for name in TYPES if name in given}
@@ -121,7 +121,9 @@ def make_plan(corpus: Corpus, size: int, types: Mapping[str, float], seed: int) 
     dice = random.Random(seed)
     # The topics of all types together have their share; each type takes the next ones in turn.
     by_topic = apportion(shares, size)
-    order = [topic for topic in topics for _ in range(by_topic[topic])]
+    order: list[str] = []
+    for topic in topics:
+        order += [topic] * by_topic[topic]
     dice.shuffle(order)
     for type_, count in apportion(types, size).items():
         wanted += [(type_, order.pop()) for _ in range(count)]

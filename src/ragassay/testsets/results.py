@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ragassay.core import Figure
+from ragassay.core import Figure, Ledger
 from ragassay.core.display import Displayed
-from ragassay.core.run import Ledger
 from ragassay.testsets.plan import Plan
 from ragassay.testsets.values import Gap, Question, SetInfo, Skipped
 

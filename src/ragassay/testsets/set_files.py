@@ -4,6 +4,7 @@ knows under `evidence` and `testset`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,9 @@ from ragassay.testsets.values import (
 )
 
 
-def write_set(path: str | Path, info: SetInfo, questions: Iterable[Question]) -> None:
+def write_set(path: str | os.PathLike[str], info: SetInfo, questions: Iterable[Question]) -> None:
     """Write a set: the file is whole or not there. Raises EnvironmentFailure E0107."""
-    write_whole(path, _lines(info, questions))
+    write_whole(Path(path), _lines(info, questions))
 
 
 def _lines(info: SetInfo, questions: Iterable[Question]) -> Iterator[str]:
@@ -73,7 +74,7 @@ def _asked(question: Question) -> object:
     return [*messages, {"role": "user", "content": question.question}]
 
 
-def read_set(path: str | Path) -> tuple[SetInfo, list[Question]]:
+def read_set(path: str | os.PathLike[str]) -> tuple[SetInfo, list[Question]]:
     """A set as it was written. Raises DataError E0804 for a file that is none."""
     questions: list[Question] = []
     info: SetInfo | None = None
@@ -92,7 +93,7 @@ def read_set(path: str | Path) -> tuple[SetInfo, list[Question]]:
     return info, questions
 
 
-def _no_set(path: str | Path, why: str) -> DataError:
+def _no_set(path: str | os.PathLike[str], why: str) -> DataError:
     return DataError(
         "E0804",
         "This is no file of a test set.",

@@ -7,12 +7,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from ragassay.models.offline.reading import STOP_WORDS, stem
+from ragassay.models.offline.reading import STOP_WORDS
+from ragassay.models.offline.reading import stem as stem
+
+
+def listed(text: str) -> frozenset[str]:
+    """The words of a list that is written as a text."""
+    return frozenset(text.split())
+
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 
-ASKING = frozenset(
-    ["who", "whom", "whose", "which", "what", "when", "where", "why", "how", "many", "much", "year", "month", "date", "day", "did", "does", "do", "was", "were", "is", "are", "be", "been", "can", "could", "would", "tell", "know", "please", "like", "need", "want", "ask", "question", "answer", "i", "me", "my", "you", "we", "us", "hi", "hello", "am", "looking", "find", "out", "about", "say", "name", "kind", "there", "suppose", "instead", "had", "have", "has"]
+ASKING = listed(
+    "who whom whose which what when where why how many much year month date day did does do was"
+    " were is are be been can could would tell know please like need want ask question answer i"
+    " me my you we us hi hello am looking find out about say name kind there suppose instead had"
+    " have has"
 )
 """Words by which anything is asked: they say nothing of what it is about."""
 

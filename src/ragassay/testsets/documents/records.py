@@ -12,11 +12,8 @@ from ragassay.datasets.columns import normal
 from ragassay.datasets.names import TEXT_KEYS
 from ragassay.testsets.values import Document, Skipped
 
-RECORD_ENDINGS = tuple(
-    ending + packed
-    for ending in (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
-    for packed in ("", ".gz")
-)
+_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
+RECORD_ENDINGS = (*_ENDINGS, *(f"{ending}.gz" for ending in _ENDINGS))
 """The endings of files that hold a document a record."""
 
 _IDS = ("id", "_id", "doc_id", "document_id", "chunk_id", "passage_id", "docid", "url", "source")

@@ -15,7 +15,7 @@ from ragassay.core.boundaries import boundaries
 from ragassay.models.offline.facts.dates import Date, dates
 from ragassay.testsets.offline.verbs import Verb, by_base, by_participle, by_past, by_present
 from ragassay.testsets.values import Passage
-from ragassay.testsets.words import tidy
+from ragassay.testsets.words import listed, tidy
 
 Voice = Literal["active", "present", "passive", "copula", "have"]
 
@@ -29,12 +29,12 @@ _IS_LATER = re.compile(r"^[^,;]*?\b(?:is|are|was|were|has|had)\b")
 _AUXILIARIES = (
     _BE
     | _HAVE
-    | frozenset(
-        ["can", "could", "will", "would", "may", "might", "must", "should", "shall", "did", "does", "do", "be", "been", "being", "--"]
-    )
+    | listed("can could will would may might must should shall did does do be been being --")
 )
-_ADVERBS = frozenset(
-    ["also", "first", "originally", "officially", "formally", "finally", "then", "later", "subsequently", "initially", "currently", "now", "mainly", "primarily", "typically", "usually", "often", "generally", "commonly", "widely", "once", "last", "previously", "recently", "still", "always", "again", "eventually", "successfully"]
+_ADVERBS = listed(
+    "also first originally officially formally finally then later subsequently initially"
+    " currently now mainly primarily typically usually often generally commonly widely once last"
+    " previously recently still always again eventually successfully"
 )
 _PRONOUNS = {
     "it": "thing",
@@ -42,8 +42,15 @@ _PRONOUNS = {
     "she": "person",
     "they": "things",
 }
-_OPENERS = frozenset(
-    ["in", "on", "at", "by", "after", "before", "during", "since", "while", "when", "although", "though", "if", "as", "because", "for", "from", "with", "to", "under", "over", "until", "despite", "following", "according", "among", "within", "there", "here", "this", "that", "these", "those", "some", "many", "most", "several", "such", "both", "each", "all", "one", "two", "no", "not", "however", "but", "and", "or", "so", "yet", "its", "his", "her", "their", "our", "your", "my", "other", "another", "who", "which", "what", "where", "you", "we", "i", "unlike", "like", "besides", "along", "through", "throughout", "whereas", "perhaps", "thus", "therefore", "hence", "additionally", "furthermore", "moreover", "meanwhile", "instead", "also", "then", "today", "originally", "initially", "historically", "traditionally", "generally", "usually", "often", "sometimes", "currently", "recently", "once", "upon", "across", "between", "above", "below"]
+_OPENERS = listed(
+    "in on at by after before during since while when although though if as because for from"
+    " with to under over until despite following according among within there here this that"
+    " these those some many most several such both each all one two no not however but and or so"
+    " yet its his her their our your my other another who which what where you we i unlike like"
+    " besides along through throughout whereas perhaps thus therefore hence additionally"
+    " furthermore moreover meanwhile instead also then today originally initially historically"
+    " traditionally generally usually often sometimes currently recently once upon across"
+    " between above below"
 )
 _CLAUSE_END = re.compile(
     r"\s*[,;:(\[–—]|\s--|\s(?:and|but|or|which|who|whom|whose|that|where|when|while|although|though"
@@ -206,8 +213,13 @@ _HEAD = re.compile(
     r"(?:an?|the|one)\s+((?:[\w'’-]+\s+){0,7}?[\w-]+)"
     r"(?=\s(?:by|of|in|from|that|for|on|with|who|which|located|based|at|to)\b|\s?[,.(;]|$)"
 )
-_PROFESSIONS = frozenset(
-    ["singer", "actor", "actress", "writer", "author", "politician", "player", "musician", "scientist", "painter", "king", "queen", "president", "engineer", "lawyer", "director", "composer", "poet", "physicist", "chemist", "philosopher", "footballer", "wrestler", "rapper", "songwriter", "comedian", "businessman", "journalist", "economist", "sociologist", "historian", "mathematician", "biologist", "programmer", "inventor", "explorer", "soldier", "general", "architect", "artist", "coach", "astronaut", "astronomer", "physician", "surgeon", "teacher", "bishop", "priest", "judge", "novelist", "character", "vocalist", "guitarist"]
+_PROFESSIONS = listed(
+    "singer actor actress writer author politician player musician scientist painter king queen"
+    " president engineer lawyer director composer poet physicist chemist philosopher footballer"
+    " wrestler rapper songwriter comedian businessman journalist economist sociologist historian"
+    " mathematician biologist programmer inventor explorer soldier general architect artist"
+    " coach astronaut astronomer physician surgeon teacher bishop priest judge novelist"
+    " character vocalist guitarist"
 )
 
 
@@ -295,8 +307,18 @@ def _behind_auxiliary(
 
 
 _NAME_WORD = re.compile(r"[A-Z][\w'’.-]*|\d{4}")
-_FIRST_NAMES = frozenset(
-    ["john", "james", "robert", "michael", "william", "david", "richard", "joseph", "thomas", "charles", "christopher", "daniel", "matthew", "anthony", "mark", "donald", "steven", "paul", "andrew", "george", "kenneth", "edward", "brian", "ronald", "timothy", "jason", "jeffrey", "ryan", "jacob", "gary", "nicholas", "eric", "jonathan", "stephen", "larry", "justin", "scott", "brandon", "benjamin", "samuel", "frank", "gregory", "raymond", "alexander", "patrick", "jack", "dennis", "jerry", "tyler", "aaron", "henry", "mary", "patricia", "jennifer", "linda", "elizabeth", "barbara", "susan", "jessica", "sarah", "karen", "lisa", "nancy", "betty", "sandra", "margaret", "ashley", "emily", "donna", "michelle", "carol", "amanda", "melissa", "deborah", "stephanie", "rebecca", "laura", "helen", "anna", "marie", "maria", "jane", "alice", "ann", "anne", "lucy", "emma", "grace", "rose", "martin", "peter", "simon", "philip", "arthur", "albert", "louis", "lewis", "walter", "harry", "fred", "tom", "jim", "joe", "bill", "bob", "sam", "ben", "dan", "adam", "dolly", "elvis", "lena", "mick", "keith", "ringo", "bruce", "clint", "harrison", "hans", "karl", "ernst", "otto", "max", "leo", "felix", "ada", "isaac", "marco", "luis", "carlos", "juan", "pedro", "jose", "ivan", "igor", "olga", "nina", "eva", "ella", "eve", "kate", "amy", "julia", "diana", "victoria", "catherine", "charlotte", "sophie", "oliver", "hugo", "oscar", "ralph", "roger"]
+_FIRST_NAMES = listed(
+    "john james robert michael william david richard joseph thomas charles christopher daniel"
+    " matthew anthony mark donald steven paul andrew george kenneth edward brian ronald timothy"
+    " jason jeffrey ryan jacob gary nicholas eric jonathan stephen larry justin scott brandon"
+    " benjamin samuel frank gregory raymond alexander patrick jack dennis jerry tyler aaron"
+    " henry mary patricia jennifer linda elizabeth barbara susan jessica sarah karen lisa nancy"
+    " betty sandra margaret ashley emily donna michelle carol amanda melissa deborah stephanie"
+    " rebecca laura helen anna marie maria jane alice ann anne lucy emma grace rose martin peter"
+    " simon philip arthur albert louis lewis walter harry fred tom jim joe bill bob sam ben dan"
+    " adam dolly elvis lena mick keith ringo bruce clint harrison hans karl ernst otto max leo"
+    " felix ada isaac marco luis carlos juan pedro jose ivan igor olga nina eva ella eve kate"
+    " amy julia diana victoria catherine charlotte sophie oliver hugo oscar ralph roger"
 )
 
 

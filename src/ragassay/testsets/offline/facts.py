@@ -12,15 +12,18 @@ from ragassay.testsets.offline.clauses import Clause, clauses, head_noun
 from ragassay.testsets.offline.synonyms import in_other_words, other_verb
 from ragassay.testsets.offline.verbs import Verb, third_person
 from ragassay.testsets.values import Passage
+from ragassay.testsets.words import listed
 
 Asks = Literal["when", "where", "who", "how many", "what is", "subject", "what", "relation"]
 
 _MOST_REST = 9
-_PLACE_VERBS = frozenset(
-    ["locate", "situate", "bear", "hold", "film", "record", "base", "bury", "build", "find", "manufacture", "produce", "host", "station", "headquarter", "house", "store", "stage", "shoot", "make", "sign", "die", "grow", "discover"]
+_PLACE_VERBS = listed(
+    "locate situate bear hold film record base bury build find manufacture produce host station"
+    " headquarter house store stage shoot make sign die grow discover"
 )
-_ALONE = frozenset(
-    ["die", "open", "close", "begin", "start", "end", "premiere", "debut", "retire", "resign", "arrive", "surrender", "merge", "expire", "dissolve", "air", "launch"]
+_ALONE = listed(
+    "die open close begin start end premiere debut retire resign arrive surrender merge expire"
+    " dissolve air launch"
 )
 """Verbs that make a question of a subject alone: "When did the museum open?"."""
 
@@ -42,8 +45,10 @@ _DEFINED = re.compile(r"\s*[;:–—]|\s--|,\s*(?:which|who|that|and|with|where|
 _RELATION = re.compile(
     r"(for|as|after|of|from|with|into|to|on)\s+((?:the\s+|an?\s+)?[\w'’,.$% -]+)$"
 )
-_RELATING = frozenset(
-    ["know", "name", "base", "compose", "make", "derive", "dedicate", "use", "regard", "consider", "divide", "bear", "inspire", "form", "connect", "link", "define", "describe", "convert", "transform", "replace", "call", "award", "nominate", "sell", "adapt", "translate", "attach", "limit", "rename", "organise", "organize", "measure", "charge", "serve", "cover", "treat"]
+_RELATING = listed(
+    "know name base compose make derive dedicate use regard consider divide bear inspire form"
+    " connect link define describe convert transform replace call award nominate sell adapt"
+    " translate attach limit rename organise organize measure charge serve cover treat"
 )
 _TRAILING = re.compile(r"\s+(?:of|the|and|in|de|van|von|&|,)+$")
 _REFERS_BACK = re.compile(
@@ -127,9 +132,7 @@ def _ends_open(rest: str) -> bool:
     last = rest.split()[-1].lower() if rest.split() else ""
     if re.search(r"\b(?:between|both)\b", rest) and " and " not in rest:
         return True
-    return last in (
-        ["of", "in", "on", "at", "by", "for", "to", "from", "with", "the", "a", "an", "as", "and", "or", "into", "than", "between", "its", "his", "her", "their", "most", "more", "very"]
-    )
+    return last in _NEEDS_MORE
 
 
 def _by_whom(passage: Passage, clause: Clause) -> Iterator[Fact]:
@@ -152,8 +155,12 @@ def _where(passage: Passage, clause: Clause) -> Iterator[Fact]:
             yield Fact(passage, clause, "where", answer)
 
 
-_MONTHS = frozenset(
-    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
+_NEEDS_MORE = listed(
+    "of in on at by for to from with the a an as and or into than between"
+    " its his her their most more very"
+)
+_MONTHS = listed(
+    "january february march april may june july august september october november december"
 )
 
 
@@ -251,8 +258,10 @@ def _asked(fact: Fact, subject: str, reword: bool) -> tuple[str, str]:
     return _inverted(fact, subject, verb, adverb, rest, noun)
 
 
-_TERMS = frozenset(
-    ["process", "phase", "phenomenon", "concept", "act", "method", "term", "theory", "state", "measure", "ratio", "percentage", "condition", "disease", "substance", "isotope", "rate", "technique", "practice", "principle", "idea", "law", "form", "type", "kind", "property", "procedure", "disorder", "syndrome", "mechanism", "structure", "unit", "metric", "set", "class"]
+_TERMS = listed(
+    "process phase phenomenon concept act method term theory state measure ratio percentage"
+    " condition disease substance isotope rate technique practice principle idea law form type"
+    " kind property procedure disorder syndrome mechanism structure unit metric set class"
 )
 """Head nouns of a definition by which what is defined is a term and no name."""
 

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, pairwise
 
 from ragassay.core import digest
 from ragassay.models.offline import OfflineModel
@@ -94,7 +95,7 @@ class OfflineWriter:
         return known
 
     def _all(self, dice: random.Random) -> Iterator[Draft]:
-        names = sorted({fact.clause.subject for made in self.by_document.values() for fact in made})
+        names = sorted({fact.clause.subject for fact in self._facts()})
         dice.shuffle(names)
         for made in self.by_document.values():
             for number, fact in enumerate(made):
@@ -107,12 +108,15 @@ class OfflineWriter:
             yield from reasoning(made)
         yield from self._across(dice)
 
+    def _facts(self) -> list[Fact]:
+        return list(chain.from_iterable(self.by_document.values()))
+
     def _across(self, dice: random.Random) -> Iterator[Draft]:
         """Drafts over two documents."""
-        every = [fact for made in self.by_document.values() for fact in made]
+        every = self._facts()
         dated = [fact for fact in every if fact.year is not None]
         dice.shuffle(dated)
-        for first, second in zip(dated, dated[1:], strict=False):
+        for first, second in pairwise(dated):
             if first.passage.document != second.passage.document:
                 yield from _of(compare(first, second))
         titled: dict[str, list[Fact]] = {}
