@@ -75,7 +75,11 @@ class Checker:
             elif not reply.answerable:
                 why = f"it finds none: {shorten(reply.reason, 120)}"
                 each.verdicts.append(GateVerdict(FROM_EVIDENCE, False, why))
-            # Whether both answers say the same is asked with the rating, where rules do not see it.
+            else:
+                # Whether it is the reference's answer is asked with the rating, where rules do not
+                # see that it is.
+                why = f"it answers {shorten(reply.answer, 80)!r}"
+                each.verdicts.append(GateVerdict(FROM_EVIDENCE, True, why))
 
     def _with_titles(self, each: _Checked, quotes: list[str]) -> list[str]:
         """Quotes under the titles of their documents, which say what "it" means."""

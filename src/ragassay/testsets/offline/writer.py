@@ -37,7 +37,7 @@ LABEL = "written offline by rules: easier than real questions"
 _MOST_PASSAGES = 5000
 """Passages that are read for facts; of a larger corpus an even sample."""
 
-_DEFINITION, _USE, _OTHER_TOPIC = 0.7, 1.5, 1.0
+_DEFINITION, _USE, _OTHER_TOPIC = 0.7, 3.0, 1.0
 """What counts against a draft beside its words: that it asks for a definition, each question about
 the same document, and another topic than is wanted.
 """
