@@ -38,13 +38,14 @@ _BOUND = (
     "|character|king|queen|president|king|ship|vessel|product|service|policy|project|organisation"
     "|organization|region|area|island|river|mountain|road|street|station|letter|work|piece|term"
     "|role|design|structure|wall|version|release|single|tour|season|league|trophy|club|mv|video"
-    "|committee|commission|board|ministry|government|council|court|convention|church|army"
+    "|villa|house|hotel|lyrics|plaintiffs|theater|theatre|stadium|manual|committee|commission|board|ministry|government|council|court|convention|church|army"
 )
 _BOUND_NOUN = re.compile(
     rf"\b(?:the|this|that|these|those)\s+(?:(?:same|first|last|new|old|original|final|second|entire"
     rf"|whole|other)\s+)?(?:{_BOUND})s?\b(?!\s+(?:[A-Z\"“'0-9]|of\b|for\b|in\s+[A-Z]|on\s+[A-Z]"
     rf"|at\s+[A-Z]|that\b|who\b|which\b|called\b|named\b|by\s+[A-Z]|from\b|to\b|between\b))"
 )
+_BOUND_ALONE = re.compile(rf"(?i)(?:the|this|that|these|those|an?)\s+(?:{_BOUND})s?\.?")
 _NAME = re.compile(r"(?<=\s)[A-Z][\w'’-]+|\b[A-Z]{2,}\b|\d")
 
 
@@ -65,6 +66,8 @@ def form_gate(question: Question) -> GateVerdict:
         why = "the answer stands in the question"
     elif question.answerable and not question.reference.strip():
         why = "no answer is given"
+    elif _BOUND_ALONE.fullmatch(question.reference.strip()):
+        why = "the answer says not which one is meant"
     return GateVerdict(FORM, not why, why or f"one question of {count} words")
 
 
@@ -72,7 +75,8 @@ def _gives_away(question: Question) -> bool:
     answer = question.reference
     is_long = len(words(answer)) >= 1 and len(answer) >= 2
     is_asked_about = question.type in ("multi-hop compare", "false premise")
-    return is_long and not is_asked_about and holds(question.question, answer)
+    turns = " ".join(f"{turn.question} {turn.answer}" for turn in question.history)
+    return is_long and not is_asked_about and holds(f"{turns} {question.question}", answer)
 
 
 def stands_alone_gate(question: Question) -> GateVerdict:

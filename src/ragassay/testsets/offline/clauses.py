@@ -26,6 +26,12 @@ _TOKEN = re.compile(r"\S+")
 _BE = frozenset({"is", "are", "was", "were"})
 _HAVE = frozenset({"has", "have", "had"})
 _IS_LATER = re.compile(r"^[^,;]*?\b(?:is|are|was|were|has|had)\b")
+_IS_ASIDE = re.compile(r"(?:an?|the|who|which|born|now|also|then|formerly|whose|located)\s")
+_UNCLEAR = re.compile(
+    r"\b(?:next|first|second|third|last|previous|initial|new|original|current|other|same|final|two"
+    r"|three|four|number|plaintiffs|defendants?|character|lyrics|prototype)\b|-style\b"
+    r"|\s(?:An|A|The)\s|(?:\b[A-Z]{2,}\s+){2}[A-Z]{2,}\b"
+)
 _AUXILIARIES = (
     _BE
     | _HAVE
@@ -50,7 +56,7 @@ _OPENERS = listed(
     " besides along through throughout whereas perhaps thus therefore hence additionally"
     " furthermore moreover meanwhile instead also then today originally initially historically"
     " traditionally generally usually often sometimes currently recently once upon across"
-    " between above below"
+    " between above below north south east west check click go see use"
 )
 _CLAUSE_END = re.compile(
     r"\s*[,;:(\[–—]|\s--|\s(?:and|but|or|which|who|whom|whose|that|where|when|while|although|though"
@@ -244,7 +250,8 @@ def _split(body: str, title: str) -> tuple[str, Voice, str, Verb | None, str, st
         if head.endswith(","):
             # What stands between two commas is left out: "Ada Lovelace, a writer, was ...".
             close = body.find(",", token.start())
-            if close < 0 or len(body[token.start() : close].split()) > 12:
+            aside = body[token.start() : close]
+            if close < 0 or len(aside.split()) > 12 or not _IS_ASIDE.match(aside):
                 return None
             return _split(head.rstrip(",") + " " + body[close + 1 :].strip(), head.rstrip(","))
         found = _verb_at(tokens, number, body)
@@ -346,6 +353,8 @@ def _named(subject: str, topic: _Topic) -> tuple[str, str]:
     # The capital of a first word may be that of the sentence: "More than half of all ...".
     is_lone = not begins_plain and len(words) > 1 and not _NAME_WORD.fullmatch(words[1])
     if is_lone and words[1] not in ("of", "de", "von", "van", "and", "&", "the"):
+        return "", ""
+    if _UNCLEAR.search(subject):
         return "", ""
     if words[0][0].isdigit() or "--" in subject or words[0].lower().endswith("ing"):
         return "", ""

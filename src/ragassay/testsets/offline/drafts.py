@@ -133,7 +133,9 @@ def false_premise(fact: Fact, place: int) -> Draft | None:
 def follow_up(first: Fact, second: Fact) -> Draft | None:
     """A second question on the same subject, which the first turn names."""
     clause = second.clause
-    if first.clause.subject != clause.subject or first.answer == second.answer:
+    if first.clause.subject != clause.subject or first.clause.start == clause.start:
+        return None
+    if first.answer == second.answer:
         return None
     if "subject" in (first.asks, second.asks) or second.asks in ("what is", "who"):
         return None

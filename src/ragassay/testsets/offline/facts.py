@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from ragassay.models.offline.facts.dates import dates
 from ragassay.models.offline.facts.number_words import value_of
 from ragassay.testsets.offline.clauses import Clause, clauses, head_noun
 from ragassay.testsets.offline.synonyms import in_other_words, other_verb
@@ -34,12 +35,15 @@ _BY = re.compile(
     r"by\s+((?:the\s+)?[A-Z][\w'’.-]*(?:\s+(?:of|the|and|de|van|von|&|[A-Z][\w'’.-]*))*)"
 )
 _PLACE = re.compile(
-    r"(?:in|at|within|near|on|inside)\s+(?:the\s+)?((?:[a-z]+ern\s+)?[A-Z][\w'’.-]*(?:,?\s+(?:of|the|and|in|de|[a-z]+ern|[A-Z][\w'’.-]*))*)"
+    r"(?:in|at|within|near|inside)\s+(?:the\s+)?((?:[a-z]+ern\s+)?[A-Z][\w'’.-]*(?:,?\s+(?:of|the|and|in|de|[a-z]+ern|[A-Z][\w'’.-]*))*)"
 )
 _COUNT = re.compile(
     r"(?:(?:about|around|over|nearly|approximately|some|more than|up to|at least)\s+)?"
     r"((?:\d[\d,.]*\d|\d)(?:\s(?:million|billion|thousand))?|[a-z]+(?:-[a-z]+)?)\s+"
     r"((?:[a-z][\w-]*\s+){0,3}?[a-z][\w-]*s)(?=\s|$)(?!\s+of\b)"
+)
+_RELATIVE = re.compile(
+    r"^(?:one|the (?:first|last|only|second|third|same|most))\b|\b(?:similar|example|same)\b"
 )
 _DEFINED = re.compile(r"\s*[;:–—]|\s--|,\s*(?:which|who|that|and|with|where|while|but|as)\b|\.\s")
 _RELATION = re.compile(
@@ -112,7 +116,9 @@ def _when(passage: Passage, clause: Clause) -> Iterator[Fact]:
             continue
         yield Fact(passage, clause, "when", clause.rest[date.start : date.end], rest.strip())
         return
-    if clause.leading and not clause.dates and _fits(clause, clause.rest):
+    leading = dates(clause.leading)
+    has_year = bool(leading) and leading[0].years is not None
+    if has_year and not clause.dates and _fits(clause, clause.rest):
         answer = clause.leading.split(" ", 1)[1]
         yield Fact(passage, clause, "when", answer, clause.rest)
 
@@ -189,7 +195,7 @@ def _definition(passage: Passage, clause: Clause) -> Iterator[Fact]:
     cut = _DEFINED.search(clause.tail)
     answer = (clause.tail[: cut.start()] if cut else clause.tail).strip(" ,")
     # "the biggest of them", "one of": an answer that needs what stands around it.
-    if re.match(r"(?:one|the (?:first|last|only|second|third|same|most))\b", answer):
+    if _RELATIVE.search(answer) or _REFERS_BACK.search(answer):
         return
     if 3 <= len(answer.split()) <= 25 and not _ends_open(answer):
         yield Fact(passage, clause, "what is", answer)
@@ -238,7 +244,8 @@ def _asked(fact: Fact, subject: str, reword: bool) -> tuple[str, str]:
     rest = in_other_words(fact.rest) if is_reworded else fact.rest
     noun = in_other_words(fact.noun) if reword else fact.noun
     # "known for" is said of no other verb.
-    if verb is not None and reword and fact.asks != "relation":
+    is_bound = re.match(r"(?:into|on|for|from|with|to|of|as|up|out|off|over|at)\b", fact.rest)
+    if verb is not None and reword and fact.asks != "relation" and not is_bound:
         verb = other_verb(verb)
     adverb = clause.adverb
     if fact.asks == "what is":
