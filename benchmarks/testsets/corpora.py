@@ -61,3 +61,16 @@ def scifact(data: Path, count: int) -> list[dict[str, str]]:
 def real_questions(data: Path) -> dict[str, str]:
     """Question -> the passage that answers it, of clapnq's answerable rows."""
     return {row["question"]: row["contexts"][0] for row in rows(data, "clapnq") if row["label"]}
+
+
+def hotpot(data: Path, split: str = "test", count: int = 900) -> list[dict[str, str]]:
+    """Paragraphs of hotpotqa_context, each once: a corpus that no rule was written on."""
+    documents: dict[str, dict[str, str]] = {}
+    for row in rows(data, "hotpotqa_context"):
+        if row["split"] != split:
+            continue
+        for text in row["contexts"]:
+            title, _, body = text.partition("\n")
+            known = {"id": f"hotpot-{len(documents)}", "title": title, "text": body.strip()}
+            documents.setdefault(title, known)
+    return list(documents.values())[:count]

@@ -38,14 +38,16 @@ _BOUND = (
     "|character|king|queen|president|king|ship|vessel|product|service|policy|project|organisation"
     "|organization|region|area|island|river|mountain|road|street|station|letter|work|piece|term"
     "|role|design|structure|wall|version|release|single|tour|season|league|trophy|club|mv|video"
-    "|villa|house|hotel|lyrics|plaintiffs|theater|theatre|stadium|manual|committee|commission|board|ministry|government|council|court|convention|church|army"
+    "|mine|shop|store|species|festival|volume|refuge|venue|opera|airport|villa|house|hotel|lyrics|plaintiffs|theater|theatre|stadium|manual|committee|commission|board|ministry|government|council|court|convention|church|army"
 )
 _BOUND_NOUN = re.compile(
     rf"\b(?:the|this|that|these|those)\s+(?:(?:same|first|last|new|old|original|final|second|entire"
     rf"|whole|other)\s+)?(?:{_BOUND})s?\b(?!\s+(?:[A-Z\"“'0-9]|of\b|for\b|in\s+[A-Z]|on\s+[A-Z]"
     rf"|at\s+[A-Z]|that\b|who\b|which\b|called\b|named\b|by\s+[A-Z]|from\b|to\b|between\b))"
 )
-_BOUND_ALONE = re.compile(rf"(?i)(?:the|this|that|these|those|an?)\s+(?:{_BOUND})s?\.?")
+_BOUND_ALONE = re.compile(
+    rf"(?i)(?:the|this|that|these|those|an?)\s+(?:{_BOUND})s?(?:['’]s?\s+\w+)?\.?"
+)
 _NAME = re.compile(r"(?<=\s)[A-Z][\w'’-]+|\b[A-Z]{2,}\b|\d")
 
 

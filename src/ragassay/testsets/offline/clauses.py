@@ -59,7 +59,7 @@ _OPENERS = listed(
     " between above below north south east west check click go see use"
 )
 _CLAUSE_END = re.compile(
-    r"\s*[,;:(\[–—]|\s--|\s(?:and|but|or|which|who|whom|whose|that|where|when|while|although|though"
+    r"\s*(?:,(?!\d)|[;:(\[–—])|\s--|\s(?:and|but|or|which|who|whom|whose|that|where|when|while|although|though"
     r"|because|after|before|until|since|as|so|if|with|including|making|becoming|using|having"
     r"|being|than)\b"
 )
@@ -164,7 +164,7 @@ class _Topic:
 
     def stands_for(self, subject: str) -> str:
         """The title, where a subject without a name means it; else ""."""
-        if not self.title or not self._words:
+        if not self.title or not self._words or self.title.startswith("List of"):
             return ""
         lower = subject.lower()
         kind = _PRONOUNS.get(lower)
@@ -174,10 +174,9 @@ class _Topic:
         words = lower.split()
         if words[0] in ("the", "this") and len(words) == 2 and words[1] in self.nouns:
             return self.title
-        # A surname, or a part of the name: "Parton" under "Dolly Parton".
-        named = {word for word in words if word not in ("the", "a")}
-        is_part = named < self._words and subject[:1].isupper()
-        return self.title if is_part and len(words) == 1 else ""
+        # A surname under the name of a person: "Parton" under "Dolly Parton".
+        is_surname = len(words) == 1 and self.title.split()[-1].lower() == lower
+        return self.title if is_surname and self.kind == "person" else ""
 
 
 def _clause(raw: str, start: int, topic: _Topic) -> Clause | None:
@@ -338,6 +337,8 @@ def _named(subject: str, topic: _Topic) -> tuple[str, str]:
     first = words[0].lower().strip(",")
     if first in _OPENERS or first in _PRONOUNS or re.search(r"[,;:()]", subject):
         return "", ""
+    if re.search(r"\b(?:of|in|on|at|for) (?:the|this|a|an) [a-z-]+$", subject):
+        return "", ""
     if any(word.lower() in ("who", "which", "that", "of") for word in words[-1:]):
         return "", ""
     if _is_bare_plural(words):
@@ -373,6 +374,8 @@ def _is_bare_plural(words: list[str]) -> bool:
         is_plural
         and len(words) <= 3
         and "'" not in words[0]
+        and "’" not in words[0]
+        and words[0][1:].islower()
         and len(last) > 3
         and all(map(str.islower, words[1:]))
     )

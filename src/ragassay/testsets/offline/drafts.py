@@ -72,7 +72,15 @@ def reasoning(facts: Sequence[Fact]) -> Iterator[Draft]:
                 f" when {statement(late)}"
             )
             steps = (said(early), said(late), f"{_year(late)} - {_year(early)} = {years}")
-            yield Draft(REASONING, direct, "", f"{years} years", (early, late), 4, steps)
+            yield Draft(
+                REASONING,
+                direct,
+                "",
+                f"{years} year{'s' if years > 1 else ''}",
+                (early, late),
+                4,
+                steps,
+            )
 
 
 def compare(first: Fact, second: Fact) -> Draft | None:
@@ -140,6 +148,8 @@ def follow_up(first: Fact, second: Fact) -> Draft | None:
     if "subject" in (first.asks, second.asks) or second.asks in ("what is", "who"):
         return None
     pronoun = "that person" if clause.kind == "person" else "it"
+    if clause.aux in ("are", "were", "have"):
+        pronoun = "they"
     direct, indirect = second.asked(pronoun)
     turn = Turn(first.asked()[0] + "?", first.answer)
     draft = Draft(FOLLOW_UP, direct, indirect, second.answer, (second,), 3, history=(turn,))

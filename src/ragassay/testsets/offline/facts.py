@@ -31,8 +31,9 @@ _ALONE = listed(
 _DATE_BEFORE = re.compile(
     r"\s*\b(?:in|on|since|around|about|by|of|until)?\s*(?:the\s+)?(?:early|late|mid)?\s*$"
 )
-_BY = re.compile(
-    r"by\s+((?:the\s+)?[A-Z][\w'’.-]*(?:\s+(?:of|the|and|de|van|von|&|[A-Z][\w'’.-]*))*)"
+_AGENT_END = re.compile(
+    r"\s*[,;(]|\s(?:in|at|for|during|from|on|under|as|with|that|who|which|where|when|to|before|after"
+    r"|while|until|since|and\s(?![A-Z]))\b"
 )
 _PLACE = re.compile(
     r"(?:in|at|within|near|inside)\s+(?:the\s+)?((?:[a-z]+ern\s+)?[A-Z][\w'’.-]*(?:,?\s+(?:of|the|and|in|de|[a-z]+ern|[A-Z][\w'’.-]*))*)"
@@ -54,7 +55,7 @@ _RELATING = listed(
     " connect link define describe convert transform replace call award nominate sell adapt"
     " translate attach limit rename organise organize measure charge serve cover treat"
 )
-_TRAILING = re.compile(r"\s+(?:of|the|and|in|de|van|von|&|,)+$")
+_TRAILING = re.compile(r"\s+(?:of|the|and|in|at|de|van|von|&|,)+$")
 _REFERS_BACK = re.compile(
     r"\b(?:his|her|their|its|he|she|it|they|this|that|these|those|himself|herself|itself|them|him"
     r"|other|another|such|former|latter)\b",
@@ -98,9 +99,12 @@ def facts(passage: Passage) -> list[Fact]:
         if clause.voice == "copula":
             found += _definition(passage, clause)
             continue
+        # "also": another answer stands elsewhere.
+        if clause.adverb == "also":
+            continue
         for read in (_when, _by_whom, _where, _how_many, _relation, _subject, _what):
             found += read(passage, clause)
-    return found
+    return [fact for fact in found if not _REFERS_BACK.search(fact.answer)]
 
 
 def _when(passage: Passage, clause: Clause) -> Iterator[Fact]:
@@ -111,16 +115,33 @@ def _when(passage: Passage, clause: Clause) -> Iterator[Fact]:
         before = clause.rest[: date.start]
         gap = _DATE_BEFORE.search(before)
         rest = before[: gap.start()] if gap else before
-        is_plain = re.search(r"\b(?:in|on)\s+(?:the\s+)?$", before)
+        is_plain = _is_plain_date(clause.rest, date.start, date.end)
         if date.years is None or not is_plain or not _fits(clause, rest):
             continue
         yield Fact(passage, clause, "when", clause.rest[date.start : date.end], rest.strip())
         return
     leading = dates(clause.leading)
+    said = re.sub(r"^(?:In|On)\s+(?:the\s+)?", "", clause.leading)
     has_year = bool(leading) and leading[0].years is not None
+    has_year = has_year and said == clause.leading[leading[0].start : leading[0].end]
     if has_year and not clause.dates and _fits(clause, clause.rest):
-        answer = clause.leading.split(" ", 1)[1]
+        answer = said
         yield Fact(passage, clause, "when", answer, clause.rest)
+
+
+def _is_plain_date(rest: str, start: int, end: int) -> bool:
+    """Whether a date says when: "in 1971", "in the 1830s", and not "the 1830 bridge"."""
+    if re.match(r"\s?[-–—/]|\s(?:to|and|or|until)\b", rest[end:]):
+        return False
+    after = rest[end:].split()
+    if after and after[0].lower() not in _BEHIND_DATE:
+        return False
+    is_period = re.search(r"0s$|centur", rest[start:end]) is not None
+    article = r"(?:the\s+)?" if is_period else ""
+    return re.search(rf"\b(?:in|on)\s+{article}$", rest[:start]) is not None
+
+
+_BEHIND_DATE = listed("in on at by from with under for during near as to under over around")
 
 
 def _fits(clause: Clause, rest: str) -> bool:
@@ -136,6 +157,8 @@ def _fits(clause: Clause, rest: str) -> bool:
 def _ends_open(rest: str) -> bool:
     """Whether the rest breaks off before what it needs."""
     last = rest.split()[-1].lower() if rest.split() else ""
+    if _VAGUE_OBJECT.search(rest) or last.endswith("ing"):
+        return True
     if re.search(r"\b(?:between|both)\b", rest) and " and " not in rest:
         return True
     return last in _NEEDS_MORE
@@ -144,9 +167,13 @@ def _ends_open(rest: str) -> bool:
 def _by_whom(passage: Passage, clause: Clause) -> Iterator[Fact]:
     if clause.voice != "passive":
         return
-    match = _BY.match(clause.rest)
-    if match:
-        answer = _TRAILING.sub("", match[1]).strip(" ,.")
+    if not clause.tail.startswith("by "):
+        return
+    tail = clause.tail[3:]
+    end = _AGENT_END.search(tail)
+    answer = (tail[: end.start()] if end else tail).strip(" ,.")
+    goes_on = end is not None and re.match(r",\s+(?:[A-Z]|and\b)", tail[end.start() :])
+    if 1 <= len(answer.split()) <= _MOST_REST and re.search(r"[A-Z]", answer) and not goes_on:
         yield Fact(passage, clause, "who", answer)
 
 
@@ -160,6 +187,12 @@ def _where(passage: Passage, clause: Clause) -> Iterator[Fact]:
         if not _is_month(answer):
             yield Fact(passage, clause, "where", answer)
 
+
+_VAGUE_OBJECT = re.compile(
+    r"\bthe\s+(?:[a-z-]+\s+){0,2}[a-z-]+(?:'s\s+[a-z]+)?"
+    r"(?:$|\s(?:on|in|at|to|for)\s(?!the [A-Z])(?![A-Z]))"
+)
+"""An object that says not which one is meant: "opened the store"."""
 
 _NEEDS_MORE = listed(
     "of in on at by for to from with the a an as and or into than between"
@@ -185,7 +218,8 @@ def _how_many(passage: Passage, clause: Clause) -> Iterator[Fact]:
     is_year = re.fullmatch(r"1[5-9]\d\d|20\d\d", number)
     if is_number and not is_year and number not in ("one", "a", "an") and "and" not in noun.split():
         after = clause.rest[match.end() :].strip()
-        if not _ends_open(after):
+        is_bound = after and after.split()[0].lower() not in _BEHIND_DATE
+        if not is_bound and not _ends_open(after):
             yield Fact(passage, clause, "how many", number, after, noun)
 
 
@@ -197,7 +231,8 @@ def _definition(passage: Passage, clause: Clause) -> Iterator[Fact]:
     # "the biggest of them", "one of": an answer that needs what stands around it.
     if _RELATIVE.search(answer) or _REFERS_BACK.search(answer):
         return
-    if 3 <= len(answer.split()) <= 25 and not _ends_open(answer):
+    is_cut = re.search(r"\b[A-Z]$", answer) is not None
+    if 3 <= len(answer.split()) <= 25 and not _ends_open(answer) and not is_cut:
         yield Fact(passage, clause, "what is", answer)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -68,7 +69,7 @@ class OfflineWriter:
                     self.foreign.append(passage.document)
                 continue
             found.setdefault(passage.document, []).extend(facts(passage))
-        return found
+        return _without_shared_titles(found)
 
     @cached_property
     def drafts(self) -> dict[str, list[Draft]]:
@@ -123,7 +124,11 @@ class OfflineWriter:
         for fact in every:
             titled.setdefault(fact.clause.subject.lower(), []).append(fact)
         for fact in every:
-            for other in titled.get(fact.answer.lower(), ()):
+            about = titled.get(fact.answer.lower(), ())
+            # Facts of one document alone are surely about one thing.
+            if len({other.passage.document for other in about}) > 1:
+                continue
+            for other in about:
                 is_apart = other.passage.document != fact.passage.document
                 if is_apart and other.asks not in ("what is", "subject"):
                     yield from _of(bridge(fact, other))
@@ -174,6 +179,23 @@ def styled(draft: Draft, style: str, persona: str) -> str:
         opening = {"expert": "Please tell me", "newcomer": "Can you tell me"}.get(persona)
         return f"{opening or 'Do you know'} {draft.indirect}{'.' if persona == 'expert' else '?'}"
     return draft.direct + "?"
+
+
+def _without_shared_titles(found: Mapping[str, list[Fact]]) -> dict[str, list[Fact]]:
+    """The facts without those of a subject that several documents are called by: "Frida", the film
+    and the album.
+    """
+    owners: dict[str, set[str]] = {}
+    for document, made in found.items():
+        for fact in made:
+            title = re.sub(r"\s*\([^)]*\)$", "", fact.passage.title).strip().lower()
+            owners.setdefault(title, set()).add(document)
+    kept: dict[str, list[Fact]] = {}
+    for document, made in found.items():
+        kept[document] = [
+            fact for fact in made if len(owners.get(fact.clause.subject.lower(), ())) < 2
+        ]
+    return kept
 
 
 def _evidence(draft: Draft) -> tuple[Evidence, ...]:
