@@ -182,14 +182,15 @@ def styled(draft: Draft, style: str, persona: str) -> str:
 
 
 def _without_shared_titles(found: Mapping[str, list[Fact]]) -> dict[str, list[Fact]]:
-    """The facts without those of a subject that several documents are called by: "Frida", the film
-    and the album.
+    """The facts without those of a subject that several titles begin with: "Frida", the film and the
+    album.
     """
     owners: dict[str, set[str]] = {}
-    for document, made in found.items():
+    for made in found.values():
         for fact in made:
-            title = re.sub(r"\s*\([^)]*\)$", "", fact.passage.title).strip().lower()
-            owners.setdefault(title, set()).add(document)
+            title = fact.passage.title
+            base = re.sub(r"\s*\([^)]*\)$", "", title).strip().lower()
+            owners.setdefault(base, set()).add(title)
     kept: dict[str, list[Fact]] = {}
     for document, made in found.items():
         kept[document] = [
