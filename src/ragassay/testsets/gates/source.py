@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ragassay.models.offline.facts.dates import dates
+from ragassay.models.offline.facts.quantities import quantities
 from ragassay.testsets.corpus import Corpus
 from ragassay.testsets.gates.answers import holds
 from ragassay.testsets.values import (
@@ -58,9 +60,28 @@ def answer_gate(question: Question) -> GateVerdict:
         is_there = _facts_held(question, quotes)
         why = "every number of the steps" if is_there else "a number of the steps is not"
         return GateVerdict(ANSWER, is_there, f"{why} in the evidence")
+    unfit = _unfit(question)
+    if unfit:
+        return GateVerdict(ANSWER, False, unfit)
     if not holds(quotes, question.reference):
         return GateVerdict(ANSWER, False, "the evidence does not hold the answer")
     return GateVerdict(ANSWER, True, "the evidence holds the answer")
+
+
+_WHEN = re.compile(r"(?i)\bwhen\s+(?:was|were|did|is|does|will)\b|\b(?:which|what) (?:year|date)\b")
+_COUNT = re.compile(r"(?i)\bhow (?:many|much|old|long|tall|far)\b")
+
+
+def _unfit(question: Question) -> str:
+    """Why an answer cannot be one to such a question: a date or a number is asked for, and it is
+    none; "" where it may be one.
+    """
+    answer = question.reference
+    if _WHEN.search(question.question) and not (dates(answer) or _NUMBER.search(answer)):
+        return "a date is asked for, and the answer is none"
+    if _COUNT.search(question.question) and not (quantities(answer) or dates(answer)):
+        return "a number is asked for, and the answer is none"
+    return ""
 
 
 def about_gate(question: Question, corpus: Corpus) -> GateVerdict:

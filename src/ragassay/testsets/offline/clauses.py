@@ -28,7 +28,9 @@ _HAVE = frozenset({"has", "have", "had"})
 _IS_LATER = re.compile(r"^[^,;]*?\b(?:is|are|was|were|has|had)\b")
 _IS_ASIDE = re.compile(r"(?:an?|the|who|which|born|now|also|then|formerly|whose|located)\s")
 _UNCLEAR = re.compile(
-    r"\b(?:next|first|second|third|last|previous|initial|new|original|current|other|same|final|two"
+    r"^the [a-z]+['’]s\b|^the year\b|\b(?:next|first|second|third|last|previous|initial|new"
+    r"|original|current"
+    r"|other|same|final|two"
     r"|three|four|number|plaintiffs|defendants?|character|lyrics|prototype)\b|-style\b"
     r"|\s(?:An|A|The)\s|(?:\b[A-Z]{2,}\s+){2}[A-Z]{2,}\b"
 )
@@ -57,10 +59,13 @@ _OPENERS = listed(
     " furthermore moreover meanwhile instead also then today originally initially historically"
     " traditionally generally usually often sometimes currently recently once upon across"
     " between above below north south east west check click go see use"
+    " indeed finally nevertheless nonetheless members fans players critics officials residents"
+    " consequently subsequently overall similarly likewise notably interestingly"
+    " unfortunately three four five six seven eight nine ten dozens hundreds thousands"
 )
 _CLAUSE_END = re.compile(
-    r"\s*(?:,(?!\d)|[;:(\[–—])|\s--|\s(?:and|but|or|which|who|whom|whose|that|where|when|while|although|though"
-    r"|because|after|before|until|since|as|so|if|with|including|making|becoming|using|having"
+    r"\s*(?:,(?!\d)|[;:(\[])|\s(?:--|[–—])(?=\s)|\s(?:and|but|or|which|who|whom|whose|that|where|when|while|although|though"
+    r"|because|after|before|until|since|as|so|if|including|making|becoming|using|having"
     r"|being|than)\b"
 )
 _ASIDE = re.compile(r"\s*\([^()]{0,200}\)|\s/[^/]{1,40}/")
@@ -99,7 +104,7 @@ class Clause:
 def clauses(passage: Passage) -> list[Clause]:
     """The clauses of a passage that can be read, in order."""
     found: list[Clause] = []
-    topic = _Topic(passage.title)
+    topic = _Topic(passage.title, passage.text)
     text = passage.text
     offset = _title_end(passage)
     for start, end in _sentences(text, offset):
@@ -136,13 +141,18 @@ def _sentences(text: str, offset: int) -> list[tuple[int, int]]:
 class _Topic:
     """What a pronoun at the start of the next sentence stands for: the document's title."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, text: str) -> None:
+        self.text = text
         self.title = re.sub(r"\s*\([^)]*\)$", "", tidy(title))
         note = re.search(r"\(([a-z ]+)\)$", title.strip())
         self.nouns = set(note[1].split()) if note else set()
         self._words = {word.lower() for word in self.title.split() if word[:1].isupper()}
         self.kind = ""
         self._is_near = False
+
+    def knows(self, word: str) -> bool:
+        """Whether a word stands in small letters in the text, and is no name."""
+        return f" {word}" in self.text or f" {word[:-1]} " in self.text
 
     def saw(self, clause: Clause | None, sentence: str) -> None:
         """Take note of a sentence."""
@@ -341,7 +351,7 @@ def _named(subject: str, topic: _Topic) -> tuple[str, str]:
         return "", ""
     if any(word.lower() in ("who", "which", "that", "of") for word in words[-1:]):
         return "", ""
-    if _is_bare_plural(words):
+    if _is_bare_plural(words) and (len(words) > 1 or topic.knows(words[0].lower())):
         return subject[0].lower() + subject[1:], "things"
     begins_plain = first in ("the", "a", "an")
     inner = words[1:] if begins_plain else words
@@ -355,7 +365,9 @@ def _named(subject: str, topic: _Topic) -> tuple[str, str]:
     is_lone = not begins_plain and len(words) > 1 and not _NAME_WORD.fullmatch(words[1])
     if is_lone and words[1] not in ("of", "de", "von", "van", "and", "&", "the"):
         return "", ""
-    if _UNCLEAR.search(subject):
+    # "the Village": many go by it.
+    is_bare = first == "the" and len(words) == 2 and words[1].isalpha() and words[1].istitle()
+    if _UNCLEAR.search(subject) or is_bare:
         return "", ""
     if words[0][0].isdigit() or "--" in subject or words[0].lower().endswith("ing"):
         return "", ""

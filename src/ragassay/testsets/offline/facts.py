@@ -11,7 +11,7 @@ from ragassay.models.offline.facts.dates import dates
 from ragassay.models.offline.facts.number_words import value_of
 from ragassay.testsets.offline.clauses import Clause, clauses, head_noun
 from ragassay.testsets.offline.synonyms import in_other_words, other_verb
-from ragassay.testsets.offline.verbs import Verb, third_person
+from ragassay.testsets.offline.verbs import Verb, by_participle, by_past, by_present, third_person
 from ragassay.testsets.values import Passage
 from ragassay.testsets.words import listed
 
@@ -44,9 +44,32 @@ _COUNT = re.compile(
     r"((?:[a-z][\w-]*\s+){0,3}?[a-z][\w-]*s)(?=\s|$)(?!\s+of\b)"
 )
 _RELATIVE = re.compile(
-    r"^(?:one|the (?:first|last|only|second|third|same|most))\b|\b(?:similar|example|same)\b"
+    r"^(?:one|the (?:first|last|only|second|third|same|most))\b|\b(?:similar|example|same|partner|member|part)\b"
 )
-_DEFINED = re.compile(r"\s*[;:–—]|\s--|,\s*(?:which|who|that|and|with|where|while|but|as)\b|\.\s")
+_MORE = re.compile(r"\s*,?\s+(?:and|or)\s+(\S+)")
+
+
+def _goes_on(clause: Clause) -> bool:
+    """Whether a list goes on behind the rest: "the screenplays of Cars 2 | and Cars 3"."""
+    more = _MORE.match(clause.tail[len(clause.rest) :])
+    if more is None:
+        return clause.tail[len(clause.rest) :].startswith(",") and bool(
+            re.match(r",\s+[A-Z]", clause.tail[len(clause.rest) :])
+        )
+    word = more[1].lower()
+    is_verb = word in by_past() or word in by_participle() or word in by_present()
+    return not is_verb and word not in ("is", "are", "was", "were", "has", "had", "also", "then")
+
+
+_MANY_TIMES = listed(
+    "play portray star voice win finish end beat defeat score gain lose report raise"
+)
+_BOUND_OBJECT = re.compile(
+    r"the (?:song|film|movie|book|album|show|series|team|game|band|company)\b"
+)
+_DEFINED = re.compile(
+    r"\s*[;:]|\s(?:--|[–—])(?=\s)|,\s*(?:which|who|that|with|where|while|but|as|and\s+(?:is|are|was|were|has|had|it|he|she))\b|\.\s"
+)
 _RELATION = re.compile(
     r"(for|as|after|of|from|with|into|to|on)\s+((?:the\s+|an?\s+)?[\w'’,.$% -]+)$"
 )
@@ -116,7 +139,8 @@ def _when(passage: Passage, clause: Clause) -> Iterator[Fact]:
         gap = _DATE_BEFORE.search(before)
         rest = before[: gap.start()] if gap else before
         is_plain = _is_plain_date(clause.rest, date.start, date.end)
-        if date.years is None or not is_plain or not _fits(clause, rest):
+        goes_on = re.match(r"\s*(?:and|to|or|[-–—/])\s*\d", clause.tail[date.end :])
+        if date.years is None or goes_on or not is_plain or not _fits(clause, rest):
             continue
         yield Fact(passage, clause, "when", clause.rest[date.start : date.end], rest.strip())
         return
@@ -165,7 +189,9 @@ def _ends_open(rest: str) -> bool:
 
 
 def _by_whom(passage: Passage, clause: Clause) -> Iterator[Fact]:
-    if clause.voice != "passive":
+    if clause.voice != "passive" or clause.verb is None:
+        return
+    if clause.verb.base in ("border", "surround", "follow", "precede", "accompany", "join"):
         return
     if not clause.tail.startswith("by "):
         return
@@ -190,7 +216,7 @@ def _where(passage: Passage, clause: Clause) -> Iterator[Fact]:
 
 _VAGUE_OBJECT = re.compile(
     r"\bthe\s+(?:[a-z-]+\s+){0,2}[a-z-]+(?:'s\s+[a-z]+)?"
-    r"(?:$|\s(?:on|in|at|to|for)\s(?!the [A-Z])(?![A-Z]))"
+    r"(?:$|\s(?:on|in|at|to|for)\s(?!the [A-Z])(?!(?!January|February|March|April|May|June|July|August|September|October|November|December)[A-Z]))"
 )
 """An object that says not which one is meant: "opened the store"."""
 
@@ -241,7 +267,7 @@ def _relation(passage: Passage, clause: Clause) -> Iterator[Fact]:
     if verb is None or clause.voice != "passive" or verb.base not in _RELATING:
         return
     match = _RELATION.match(clause.rest)
-    if match is None or _ends_open(match[2]) or clause.dates:
+    if match is None or _ends_open(match[2]) or clause.dates or _goes_on(clause):
         return
     is_plain = 1 <= len(match[2].split()) <= _MOST_REST
     if is_plain and match[2].split()[0].lower() not in ("be", "have", "this", "that", "it", "each"):
@@ -251,6 +277,9 @@ def _relation(passage: Passage, clause: Clause) -> Iterator[Fact]:
 def _subject(passage: Passage, clause: Clause) -> Iterator[Fact]:
     verb, rest = clause.verb, clause.rest
     if verb is None or clause.voice not in ("active", "present") or clause.kind == "things":
+        return
+    # Who plays a part depends on the work, and who wins on the year.
+    if verb.base in _MANY_TIMES or _goes_on(clause):
         return
     is_named = _HAS_NAME.search(rest) is not None
     is_short = 3 <= len(rest.split()) <= _MOST_REST
@@ -265,6 +294,9 @@ def _what(passage: Passage, clause: Clause) -> Iterator[Fact]:
         return
     match = re.match(r"((?:an?|the)\s+[^,]+?)(?:\s+((?:in|on|at)\s+.+))?$", rest)
     if match is None or not 2 <= len(match[1].split()) <= _MOST_REST or _ends_open(rest):
+        return
+    is_vague = match[1].startswith("the ") and not re.search(r"[A-Z0-9]", match[1])
+    if is_vague or _goes_on(clause) or verb.base in _MANY_TIMES or _BOUND_OBJECT.match(match[1]):
         return
     when = match[2] or ""
     refers_back = _REFERS_BACK.search(rest) is not None
@@ -287,17 +319,25 @@ def _asked(fact: Fact, subject: str, reword: bool) -> tuple[str, str]:
         return _definition_asked(clause, subject, reword)
     if fact.asks == "subject":
         assert verb is not None
-        word = "Who" if clause.kind == "person" else "What"
+        word = _who_or_what(clause)
         finite = verb.past if clause.voice == "active" else third_person(verb.base)
         if clause.voice == "present" and clause.kind == "things":
             finite = verb.base
         return _joined(word, adverb, finite, rest), _joined(word.lower(), adverb, finite, rest)
     if fact.asks == "who":
         assert verb is not None
-        return _joined("Who", adverb, verb.past, subject), _joined(
-            "who", adverb, verb.past, subject
-        )
+        finite = third_person(verb.base) if clause.aux in ("is", "are") else verb.past
+        return _joined("Who", adverb, finite, subject), _joined("who", adverb, finite, subject)
     return _inverted(fact, subject, verb, adverb, rest, noun)
+
+
+def _who_or_what(clause: Clause) -> str:
+    """The word that asks for a subject. Two capitals without "the" may be a person or none."""
+    if clause.kind == "person":
+        return "Who"
+    capitals = [word for word in clause.subject.split() if word[:1].isupper()]
+    is_open = not clause.subject.startswith("the ") and len(capitals) in (2, 3)
+    return "Who or what" if is_open else "What"
 
 
 _TERMS = listed(

@@ -47,6 +47,11 @@ _PLACE = re.compile(
 )
 
 
+_BUILDING = re.compile(
+    r"\b(?:Museum|Library|Church|Castle|Hall|Palace|Cathedral|Arena|Tower|Abbey|School|Theatre)\b"
+)
+
+
 def unanswerable(fact: Fact, corpus: Corpus, others: list[str]) -> Iterator[Draft]:
     """Drafts about the subject of a fact. others: names of the corpus, in an order of chance."""
     subject = fact.clause.subject
@@ -60,6 +65,8 @@ def unanswerable(fact: Fact, corpus: Corpus, others: list[str]) -> Iterator[Draf
     elif _PLACE.search(subject) or fact.asks == "where":
         sides = _OF_PLACES
     for question, told_by in sides:
+        if "door" in question and not _BUILDING.search(subject):
+            continue
         if fact.clause.kind == "things" or is_told(corpus, subject, told_by.split()):
             continue
         direct = question.replace("{S}", subject).replace("{do}", "did").replace("{be}", "was")

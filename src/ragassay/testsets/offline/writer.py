@@ -182,8 +182,8 @@ def styled(draft: Draft, style: str, persona: str) -> str:
 
 
 def _without_shared_titles(found: Mapping[str, list[Fact]]) -> dict[str, list[Fact]]:
-    """The facts without those of a subject that several titles begin with: "Frida", the film and the
-    album.
+    """The facts without those of a subject that several titles begin with: "Frida", the film and
+    the album.
     """
     owners: dict[str, set[str]] = {}
     for made in found.values():
