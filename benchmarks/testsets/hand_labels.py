@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.testsets.corpora import hotpot
+
 from ragassay.scoring import clustered_rate_interval
 from ragassay.testsets.corpus import Corpus, read_corpus
 from ragassay.testsets.gates.run import failed, rule_verdicts

@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 from benchmarks.testsets.corpora import SEEN, clapnq, hotpot, mtrag, real_questions
+
 from ragassay.testsets.corpus import Corpus, read_corpus
 from ragassay.testsets.door import make_testset
 from ragassay.testsets.offline.clauses import clauses

@@ -108,8 +108,8 @@ class ModelFilling:
         return found[-_SHOWN:]
 
     def _passages(self, slot: Slot, number: int) -> list[Passage]:
-        """The passages that a proposal is made of: those of the slot's topic that were given least
-        often, in an order of chance.
+        """The passages that a proposal is made of: those of the slot's topic that the fewest
+        questions are about and that were given least often, in an order of chance.
         """
         corpus = self.made.corpus
         place = self._least_given(slot, number)
@@ -125,7 +125,7 @@ class ModelFilling:
         best, least = 0, None
         for place in self._order(slot.topic):
             uses = self.made.uses.get(corpus.passages[place].document, 0)
-            weight = (self._given[place], uses)
+            weight = (uses, self._given[place])
             if least is None or weight < least:
                 best, least = place, weight
             if weight == (0, 0):

@@ -44,7 +44,8 @@ _COUNT = re.compile(
     r"((?:[a-z][\w-]*\s+){0,3}?[a-z][\w-]*s)(?=\s|$)(?!\s+of\b)"
 )
 _RELATIVE = re.compile(
-    r"^(?:one|the (?:first|last|only|second|third|same|most))\b|\b(?:similar|example|same|partner|member|part)\b"
+    r"^(?:one|the (?:first|last|only|second|third|same|most))\b"
+    r"|\b(?:similar|example|same|partner|member|part)\b"
 )
 _MORE = re.compile(r"\s*,?\s+(?:and|or)\s+(\S+)")
 
@@ -214,9 +215,10 @@ def _where(passage: Passage, clause: Clause) -> Iterator[Fact]:
             yield Fact(passage, clause, "where", answer)
 
 
+_MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
 _VAGUE_OBJECT = re.compile(
     r"\bthe\s+(?:[a-z-]+\s+){0,2}[a-z-]+(?:'s\s+[a-z]+)?"
-    r"(?:$|\s(?:on|in|at|to|for)\s(?!the [A-Z])(?!(?!January|February|March|April|May|June|July|August|September|October|November|December)[A-Z]))"
+    rf"(?:$|\s(?:on|in|at|to|for)\s(?!the [A-Z])(?!(?!{_MONTH})[A-Z]))"
 )
 """An object that says not which one is meant: "opened the store"."""
 

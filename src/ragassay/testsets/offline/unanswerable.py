@@ -38,7 +38,8 @@ _OF_OTHERS = (
     ("Who paid for {S}", "pay paid fund funded finance sponsor budget cost money investor"),
     (
         "What was {S} called before",
-        "name named rename renamed call called formerly known title titled previously",
+        "name named rename renamed call called formerly known title titled previously replace"
+        " replaced replacing predecessor successor earlier originally",
     ),
 )
 _PLACE = re.compile(
