@@ -159,8 +159,9 @@ def page(figures: dict[str, Any]) -> list[str]:
     lines = [
         "Twelve settings, fixed beforehand: BM25 without and with stems, vectors, both; chunks of"
         " 40, 80 and 160 words; mean reciprocal rank at 10 of the right document. Asked: tau at"
-        " least .8. The interval draws both sets of queries anew 2,000 times; beside it how far two halves of"
-        " the real queries agree with each other. It holds for retrievers, not for generators.",
+        " least .8. The interval draws both sets of queries anew 2,000 times; beside it how far"
+        " two halves of the real queries agree with each other. It holds for retrievers, not for"
+        " generators.",
         "",
         "| corpus | documents | real | synthetic | Kendall's tau [95 %] | two halves of the real |",
         "|---|--:|--:|--:|---|--:|",

@@ -12,6 +12,9 @@ from ragassay.testsets.words import listed, plain, stem, words
 _HELD = 0.75
 """Share of an answer's words that a text has to hold, where the answer is no number or date."""
 
+_LONG, _HELD_OF_LONG = 12, 0.6
+"""Words from which an answer is an explanation in words of its own, and its share."""
+
 _SMALL = listed("a an the of in on at by to is was were are and it its about")
 
 
@@ -34,7 +37,8 @@ def holds(text: str, answer: str) -> bool:
         return bool(answer_dates or numbers) or plain(answer) in plain(text)
     if answer_dates or numbers:
         return True
-    return sum(word in known for word in asked) >= _HELD * len(asked)
+    needed = _HELD if len(asked) <= _LONG else _HELD_OF_LONG
+    return sum(word in known for word in asked) >= needed * len(asked)
 
 
 def same(one: str, other: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ragassay.judges.llm.attack_signs import suspicious
-from ragassay.testsets.gates.answers import holds
+from ragassay.models.offline.reading import STOP_WORDS
 from ragassay.testsets.values import GateVerdict, Question
 from ragassay.testsets.words import content, words
 
@@ -20,7 +20,7 @@ _ASKS = re.compile(
 _SOURCE = re.compile(
     r"(?i)\b(?:the|this|that|these|above|given|following|provided)\s+(?:\w+\s+)?"
     r"(?:passage|text|document|article|context|paragraph|excerpt|section|chunk|author|page|study"
-    r"|table|figure|report|source|statement|sentence)s?\b|\baccording to (?:the|this)\b"
+    r"|table|figure|report|source|statement|sentence)s?\b(?!\s+of\b)|\baccording to (?:the|this)\b"
 )
 _POINTING = re.compile(
     r"(?i)\b(?:he|she|him|they|them|these|those|his|her|hers|their|theirs|it|its|this|that one"
@@ -45,6 +45,11 @@ _BOUND_NOUN = re.compile(
     rf"|whole|other)\s+)?(?:{_BOUND})s?\b(?!\s+(?:[A-Z\"“'0-9]|of\b|for\b|in\s+[A-Z]|on\s+[A-Z]"
     rf"|at\s+[A-Z]|that\b|who\b|which\b|called\b|named\b|by\s+[A-Z]|from\b|to\b|between\b))"
 )
+_BOUND_ALONE_IN_QUERY = re.compile(
+    rf"^(?:\w+\s+){{0,4}}(?:the|this|that)\s+(?:{_BOUND})s?"
+    r"(?:\s+(?:is|are|was|were|did|do|does|has|had|first|recorded|released|founded|built|take|made)"
+    r"\b|\s*\??$)"
+)
 _BOUND_ALONE = re.compile(
     rf"(?i)(?:the|this|that|these|those|an?)\s+(?:{_BOUND})s?(?:['’]s?\s+\w+)?\.?"
 )
@@ -60,9 +65,9 @@ def form_gate(question: Question) -> GateVerdict:
         why = f"{count} words"
     elif _MARKUP.search(text) or "\n" in text:
         why = "markup or an address in it"
-    elif not _ASKS.search(text):
+    elif question.style != "search words" and not _ASKS.search(text):
         why = "it asks nothing"
-    elif suspicious(text) or suspicious(question.reference):
+    elif suspicious(_seen(text)) or suspicious(_seen(question.reference)):
         why = "it gives orders to a model"
     elif _gives_away(question):
         why = "the answer stands in the question"
@@ -73,12 +78,40 @@ def form_gate(question: Question) -> GateVerdict:
     return GateVerdict(FORM, not why, why or f"one question of {count} words")
 
 
+def _seen(text: str) -> str:
+    """The text without signs that nobody sees, which search logs are full of."""
+    return text.replace("\u200b", "").replace("\u00ad", "").replace("\ufeff", "")
+
+
 def _gives_away(question: Question) -> bool:
-    answer = question.reference
-    is_long = len(words(answer)) >= 1 and len(answer) >= 2
-    is_asked_about = question.type in ("multi-hop compare", "false premise")
+    """Whether the question, or a turn before it, holds every word of the answer."""
+    if question.type in ("multi-hop compare", "false premise"):
+        return False
+    answer = [word for word in words(question.reference) if word not in STOP_WORDS]
     turns = " ".join(f"{turn.question} {turn.answer}" for turn in question.history)
-    return is_long and not is_asked_about and holds(f"{turns} {question.question}", answer)
+    asked = set(words(f"{turns} {question.question}"))
+    return bool(answer) and set(answer) <= asked
+
+
+def _pointing(text: str) -> re.Match[str] | None:
+    """A word that points to something which is not named before it: "how did Ada get her name" has
+    it named.
+    """
+    for match in _POINTING.finditer(text):
+        if not content(text[: match.start()]):
+            return match
+        if match[0].lower() in ("here", "former", "latter", "aforementioned", "above", "that one"):
+            return match
+    return None
+
+
+def _bound(text: str) -> re.Match[str] | None:
+    """A noun that says not which one is meant. In a query in small letters what follows it may be
+    a name.
+    """
+    if any(map(str.isupper, text[1:])):
+        return _BOUND_NOUN.search(text)
+    return _BOUND_ALONE_IN_QUERY.search(text)
 
 
 def stands_alone_gate(question: Question) -> GateVerdict:
@@ -88,8 +121,8 @@ def stands_alone_gate(question: Question) -> GateVerdict:
         text = " ".join(turn.question for turn in question.history)
     why = ""
     source = _SOURCE.search(text)
-    pointing = _POINTING.search(_EXPLETIVE.sub(" ", text))
-    bound = _BOUND_NOUN.search(text)
+    pointing = _pointing(_EXPLETIVE.sub(" ", text))
+    bound = _bound(text)
     if source:
         why = f"it points to its source ({source[0]!r})"
     elif pointing:

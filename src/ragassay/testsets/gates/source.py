@@ -26,7 +26,7 @@ COMPUTED = (REASONING, COUNTERFACTUAL)
 
 _SUM = re.compile(r"(-?\d[\d,.]*)\s*([+*/×-])\s*(-?\d[\d,.]*)\s*=\s*(-?\d[\d,.]*)")
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
-_ABOUT = 0.34
+_ABOUT = 0.25
 """Share of the question's words, by rarity, that its documents have to hold: questions in other
 words share few.
 """
@@ -85,8 +85,8 @@ def _unfit(question: Question) -> str:
 
 
 def about_gate(question: Question, corpus: Corpus) -> GateVerdict:
-    """Whether the evidence is about what is asked for: its documents hold a third of the question's
-    words, weighted by rarity.
+    """Whether the evidence is about what is asked for: its documents hold a quarter of the words
+    of the question, weighted by rarity.
     """
     name = "evidence on the question"
     if not question.evidence or question.history:

@@ -150,9 +150,11 @@ _RATING_FORM = _schema(
 
 
 def write_call(
-    model: str, slot: Slot, passages: Sequence[Passage], known: Sequence[str]
+    model: str, slot: Slot, passages: Sequence[Passage], known: Sequence[str], rejected: int = 0
 ) -> ChatCall:
-    """The call that asks for one question. known: questions that are there already."""
+    """The call that asks for one question. known: questions that are there already; rejected:
+    proposals for the slot that were turned away.
+    """
     parts = [_fenced(passages)]
     task = (
         f"Write a question of the type {slot.type!r}. {_KINDS[slot.type]}"
@@ -162,6 +164,9 @@ def write_call(
     if known:
         listed = "\n".join(fence("question", text) for text in known)
         task += f" It is none of these, and asks for something else:\n{listed}"
+    if rejected:
+        # Also what makes it another call: the same one would be answered from the store.
+        task += f"\nProposals turned away so far: {rejected}. Write another question."
     return _call(model, WRITE, _WRITER, [*parts, task], _QUESTION_FORM, 0.7)
 
 

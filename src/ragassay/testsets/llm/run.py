@@ -68,7 +68,7 @@ class ModelFilling:
         calls = []
         for slot, passages in zip(slots, chosen, strict=True):
             known = self._known(passages[0].document)
-            calls.append(write_call(self.writer, slot, passages, known))
+            calls.append(write_call(self.writer, slot, passages, known, number))
         replies = await self.purchases.ask(calls)
         proposed: list[tuple[Slot, Question, tuple[GateVerdict, ...]]] = []
         for slot, passages, reply in zip(slots, chosen, replies, strict=True):
