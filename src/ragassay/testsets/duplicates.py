@@ -93,7 +93,7 @@ def _says_the_same(one: Question, other: Question) -> bool:
     """Whether names, numbers and rare words are the same: two questions that differ in a year alone
     are two.
     """
-    if one.history != other.history:
+    if one.history != other.history or _asked(one) != _asked(other):
         return False
     mine, theirs = set(stems(one.question)), set(stems(other.question))
     numbers = [word for word in mine ^ theirs if _DIGIT.search(word)]
@@ -104,8 +104,12 @@ def _text(question: Question) -> str:
     """What two questions are compared by: what they ask for, without how they ask."""
     turns = " ".join(turn.question for turn in question.history)
     text = f"{turns} {question.question}"
-    asked = [word for word in words(text) if word in _WH]
-    return " ".join([*asked[-1:], *stems(text)]) or plain(text)
+    return " ".join([*_asked(question), *stems(text)]) or plain(text)
+
+
+def _asked(question: Question) -> list[str]:
+    """The word that says what is asked for: "when"."""
+    return [word for word in words(question.question) if word in _WH][-1:]
 
 
 def _answer(question: Question) -> tuple[object, ...]:

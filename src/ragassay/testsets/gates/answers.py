@@ -5,7 +5,7 @@ the rest by words.
 from __future__ import annotations
 
 from ragassay.models.offline.facts.dates import Date, dates
-from ragassay.models.offline.facts.quantities import quantities
+from ragassay.models.offline.facts.quantities import Quantity, quantities
 from ragassay.models.offline.facts.same_quantity import same_quantity
 from ragassay.testsets.words import listed, plain, stem, words
 
@@ -27,7 +27,7 @@ def holds(text: str, answer: str) -> bool:
     numbers = quantities(answer, places)
     in_text = quantities(text, [(date.start, date.end) for date in dates(text)])
     for number in numbers:
-        is_there = any(same_quantity(number, other) for other in in_text)
+        is_there = any(_one_number(number, other) for other in in_text)
         # "two" of "two stars" in another grammar: the word itself will do.
         if not is_there and plain(answer[number.start : number.end]) not in plain(text):
             return False
@@ -39,6 +39,15 @@ def holds(text: str, answer: str) -> bool:
         return True
     needed = _HELD if len(asked) <= _LONG else _HELD_OF_LONG
     return sum(word in known for word in asked) >= needed * len(asked)
+
+
+def _one_number(mine: Quantity, other: Quantity) -> bool:
+    """Whether two quantities are one, but for rounding within half a per cent."""
+    if not same_quantity(mine, other):
+        return False
+    largest = max(abs(mine.low), abs(other.low))
+    is_near = abs(mine.low - other.low) <= 0.005 * largest
+    return is_near or mine.measure != other.measure
 
 
 def same(one: str, other: str) -> bool:

@@ -109,7 +109,7 @@ def _bound(text: str) -> re.Match[str] | None:
     """A noun that says not which one is meant. In a query in small letters what follows it may be
     a name.
     """
-    if any(map(str.isupper, text[1:])):
+    if any(map(str.isupper, text)):
         return _BOUND_NOUN.search(text)
     return _BOUND_ALONE_IN_QUERY.search(text)
 

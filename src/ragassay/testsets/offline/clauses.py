@@ -148,6 +148,7 @@ class _Topic:
         self.nouns = set(note[1].split()) if note else set()
         self._words = {word.lower() for word in self.title.split() if word[:1].isupper()}
         self.kind = ""
+        self._said = self.title
         self._is_near = False
 
     def knows(self, word: str) -> bool:
@@ -162,9 +163,10 @@ class _Topic:
             goes_on = self._is_near and first in _PRONOUNS
             self._is_near = goes_on or tidy(sentence).startswith(self.title)
             return
-        self._is_near = clause.subject == self.title
+        self._is_near = bool(self.title) and _bare(clause.subject) == _bare(self.title)
         if not self._is_near:
             return
+        self._said = clause.subject
         if clause.voice == "copula" and not self.nouns:
             head = head_noun(clause.tail)
             if head:
@@ -180,13 +182,18 @@ class _Topic:
         kind = _PRONOUNS.get(lower)
         if kind is not None:
             is_fit = (kind == "person") == (self.kind == "person") and kind != "things"
-            return self.title if self._is_near and is_fit else ""
+            return self._said if self._is_near and is_fit else ""
         words = lower.split()
         if words[0] in ("the", "this") and len(words) == 2 and words[1] in self.nouns:
-            return self.title
+            return self._said
         # A surname under the name of a person: "Parton" under "Dolly Parton".
         is_surname = len(words) == 1 and self.title.split()[-1].lower() == lower
         return self.title if is_surname and self.kind == "person" else ""
+
+
+def _bare(name: str) -> str:
+    """A name without an article before it."""
+    return re.sub(r"^(?:the|a|an)\s+", "", name, flags=re.IGNORECASE)
 
 
 def _clause(raw: str, start: int, topic: _Topic) -> Clause | None:
