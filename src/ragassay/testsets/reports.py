@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ragassay.core import shorten
 from ragassay.report.tables import Block, Table, figure_table
 from ragassay.report.wording import count, money
-from ragassay.testsets.results import GOOD_FOR, Prepared, SetCheck, TestSet
+from ragassay.testsets.results import Prepared, SetCheck, TestSet, good_for
 from ragassay.testsets.values import TYPES, Skipped
 
 _MOST_TOPICS = 5
@@ -77,7 +77,7 @@ def set_report(made: TestSet) -> list[Block]:
     if made.ledger.confirmed.calls:
         spent = made.ledger.confirmed
         blocks.append(f"bought: {count(spent.calls, 'call')}, {money(spent.cost)}")
-    blocks += [GOOD_FOR]
+    blocks += [good_for(info.writer)]
     if made.path:
         blocks += [
             "",
@@ -101,7 +101,7 @@ def check_report(check: SetCheck, *, path: str = "") -> list[Block]:
     if check.likeness is not None:
         blocks += _likeness(check)
     blocks += [f"note: {note}" for note in check.notes]
-    blocks.append(GOOD_FOR)
+    blocks.append(good_for(check.info.writer))
     if check.info.spot_check is None and path:
         blocks.append(f"have people look: ragassay testset check {path} --sheet sheet.csv")
     return blocks

@@ -10,11 +10,21 @@ from ragassay.core.display import Displayed
 from ragassay.testsets.plan import Plan
 from ragassay.testsets.values import Gap, Question, SetInfo, Skipped
 
-GOOD_FOR = (
-    "good for: comparing retriever settings. Not for: comparing models that answer"
-    " (van Elburg et al. 2025)"
-)
-"""What a synthetic set may be used for; printed with every report."""
+def good_for(writer: str) -> str:
+    """What a set of this writer may be used for; printed with every report.
+
+    That written sets rank retriever settings as people do, and models that answer not, is van Elburg
+    et al. 2025; that offline sets rank neither is benchmarks/testsets (Kendall's tau near 0).
+    """
+    if writer == "offline":
+        return (
+            "good for: finding what breaks. Not for: choosing between retriever settings or models,"
+            " which it does not rank as real queries do"
+        )
+    return (
+        "good for: comparing retriever settings. Not for: comparing models that answer"
+        " (van Elburg et al. 2025)"
+    )
 
 
 @dataclass(frozen=True, slots=True)
