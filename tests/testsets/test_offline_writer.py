@@ -89,6 +89,7 @@ def test_questions_of_all_types_rest_on_their_documents() -> None:
         {"id": name, "title": text.split("\n")[0][2:], "text": text} for name, text in PAGES.items()
     ]
     made = ragassay.make_testset(documents, size=24)
+    assert str(made).startswith(f"{len(made.questions)} of 24 questions: test set, version 1")
     types = {question.type for question in made.questions}
     assert types == set(TYPES)
     for question in made.questions:

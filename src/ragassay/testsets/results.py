@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ragassay.core import Figure, Ledger
-from ragassay.core.display import Displayed
 from ragassay.testsets.plan import Plan
 from ragassay.testsets.values import Gap, Question, SetInfo, Skipped
 
@@ -53,7 +52,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class TestSet(Displayed):
+class TestSet:
     """A test set that was made. rejected: gate -> proposals that it turned away; examples: gate ->
     one of them. path: of its file, "" where it was written nowhere.
     """
@@ -70,6 +69,9 @@ class TestSet(Displayed):
     notes: tuple[str, ...] = ()
     ledger: Ledger = field(default_factory=Ledger)
     path: str = ""
+
+    def __str__(self) -> str:
+        return f"{len(self.questions)} of {self.asked} questions: {self.info.note()}"
 
     @property
     def asked(self) -> int:
@@ -92,7 +94,7 @@ class Likeness:
 
 
 @dataclass(frozen=True, slots=True)
-class SetCheck(Displayed):
+class SetCheck:
     """The check of a test set. failed: gate -> (question id, rationale) of those that fail now."""
 
     info: SetInfo
@@ -102,6 +104,10 @@ class SetCheck(Displayed):
     figures: tuple[Figure, ...]
     likeness: Likeness | None = None
     notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        passing = self.questions - self.failing
+        return f"{passing} of {self.questions} questions pass the gates: {self.info.note()}"
 
     @property
     def failing(self) -> int:
