@@ -35,6 +35,10 @@ def make(  # plain: a parameter is an option with its help
         str, typer.Option(help="Who writes: 'offline' (rules) or 'PROVIDER:MODEL'.")
     ] = "offline",
     judge: Annotated[str, typer.Option(help="Who checks, likewise.")] = "offline",
+    real: Annotated[
+        str | None, typer.Option(help="File of queries that users asked, to be mixed in.")
+    ] = None,
+    real_share: Annotated[float, typer.Option(help="Share of them in the set.")] = 0.3,
     types: Annotated[
         list[str] | None,
         typer.Option(help="Types of questions, as simple=0.7,unanswerable=0.3. Repeatable."),
@@ -84,6 +88,8 @@ def make(  # plain: a parameter is an option with its help
         made = make_testset(
             docs,
             size=size,
+            real=real,
+            real_share=real_share,
             writer=writer,
             judge=judge,
             out=out,

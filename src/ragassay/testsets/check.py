@@ -61,7 +61,8 @@ def check_questions(
 
 def _verdicts(question: Question, corpus: Corpus | None) -> tuple[GateVerdict, ...]:
     if question.type == REAL:
-        return (form_gate(question),) if question.reference else ()
+        # What users asked stays as they asked it.
+        return ()
     if corpus is not None:
         return rule_verdicts(question, corpus)
     gates = (form_gate, stands_alone_gate, answer_gate, hops_gate)

@@ -16,6 +16,7 @@ from ragassay.core import (
     NothingToDo,
     RunState,
     Sample,
+    SetupError,
     digest,
 )
 from ragassay.report.jsonable import as_json
@@ -33,6 +34,7 @@ from ragassay.testsets.offline.writer import OFFLINE, OfflineWriter
 from ragassay.testsets.offline_run import NOTHING_READ, OfflineFilling
 from ragassay.testsets.plan import Plan, make_plan, read_types
 from ragassay.testsets.purchases import Caps, Purchases
+from ragassay.testsets.real_queries import draw, read_real
 from ragassay.testsets.results import Forecast, Prepared, SetCheck, TestSet
 from ragassay.testsets.set_files import read_set, write_set
 from ragassay.testsets.spot_check import read_labels, with_labels, write_sheet
@@ -46,6 +48,8 @@ def make_testset(  # plain: it is the signature, and what each argument means
     docs: object,
     *,
     size: int = 100,
+    real: str | os.PathLike[str] | Sequence[str] | None = None,
+    real_share: float = 0.3,
     writer: str = OFFLINE,
     judge: str = OFFLINE,
     out: str | os.PathLike[str] | None = None,
@@ -63,7 +67,9 @@ def make_testset(  # plain: it is the signature, and what each argument means
     """Make a test set from documents, and return it.
 
     docs: a folder or file (Markdown, text, HTML, PDF, JSONL, CSV, a folder of BEIR), or a list of
-    texts or of objects with `id` and `text`. size: questions. writer: who writes, "offline" (rules,
+    texts or of objects with `id` and `text`. size: questions. real: queries that users asked, of
+    which a real_share of the set is made: without personal data and secrets, each once, drawn as
+    often as they were asked. writer: who writes, "offline" (rules,
     no key) or "PROVIDER:MODEL"; judge: who checks, likewise. out: where the set is written, as rows
     that `evaluate` reads. types: of questions, by name or with shares; None = all, in the usual
     shares. words: of a passage, about; records of JSONL, CSV and BEIR are left as they are. seed:
@@ -77,7 +83,9 @@ def make_testset(  # plain: it is the signature, and what each argument means
     (nothing could be delivered), SetupError E0803, BudgetExhausted E0604.
     """
     corpus = read_corpus(docs, words=words, seed=seed)
-    plan = make_plan(corpus, size, read_types(types), seed)
+    queries = None if real is None else read_real(real)
+    mixed = [] if queries is None else draw(queries.questions, _real_size(size, real_share), seed)
+    plan = make_plan(corpus, size - len(mixed), read_types(types), seed)
     source = str(docs) if isinstance(docs, str | os.PathLike) else ""
     info = SetInfo(source, words, seed, writer, judge, size)
     models = connected(writer, judge, concurrency=concurrency, **options)
@@ -85,6 +93,9 @@ def make_testset(  # plain: it is the signature, and what each argument means
     if confirm is not None and not confirm(prepared):
         raise NothingToDo("E0806", "The plan was declined, and nothing was asked.")
     made = MadeSet(corpus, plan, Duplicates(seed=seed))
+    if queries is not None:
+        made.real = mixed
+        made.notes.append(queries.words())
     if models is None:
         told = None if watch is None else lambda done: watch("writing", done, 0)
         OfflineFilling(made, OfflineWriter(corpus, seed), told).run()
@@ -92,6 +103,18 @@ def make_testset(  # plain: it is the signature, and what each argument means
     caps = Caps(max_calls, max_cost, concurrency)
     ledger = _bought(made, info, models, caps, store, watch)
     return _finished(made, info, prepared, ledger, out)
+
+
+def _real_size(size: int, share: float) -> int:
+    """How many real queries a set takes. Raises SetupError E0803 for a share that is none."""
+    if not 0 <= share < 1:
+        raise SetupError(
+            "E0803",
+            "The share of real queries is from 0 to below 1.",
+            where="--real-share",
+            why=str(share),
+        )
+    return min(size - 1, round(size * share))
 
 
 def _bought(
@@ -168,7 +191,7 @@ def _finished(
     ledger: Ledger,
     out: str | os.PathLike[str] | None,
 ) -> TestSet:
-    questions = made.questions()
+    questions = [*made.questions(), *made.real]
     gaps = made.gaps(NOTHING_READ if info.writer == OFFLINE else "the writer gave none")
     if not questions:
         raise Incomplete(

@@ -31,6 +31,7 @@ class MadeSet:
     reasons: dict[int, Counter[str]] = field(default_factory=dict)
     uses: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
+    real: list[Question] = field(default_factory=list)
     examples: dict[str, str] = field(default_factory=dict)
     """Gate -> a question that it turned away, with its rationale."""
 

@@ -9,7 +9,7 @@ from ragassay.core import shorten
 from ragassay.report.tables import Block, Table, figure_table
 from ragassay.report.wording import count, money
 from ragassay.testsets.results import Prepared, SetCheck, TestSet, good_for
-from ragassay.testsets.values import TYPES, Skipped
+from ragassay.testsets.values import REAL, TYPES, Skipped
 
 _MOST_TOPICS = 5
 _MOST_NAMED = 3
@@ -67,6 +67,8 @@ def set_report(made: TestSet) -> list[Block]:
         for name in TYPES
         if asked[name]
     ]
+    if delivered[REAL]:
+        rows.append((REAL, str(delivered[REAL]), str(delivered[REAL]), ""))
     blocks += [Table(("type", "asked", "delivered", "what is missing"), tuple(rows)), ""]
     blocks += [figure_table(made.figures)]
     if made.rejected:

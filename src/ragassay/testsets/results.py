@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 from ragassay.core import Figure, Ledger
 from ragassay.testsets.plan import Plan
-from ragassay.testsets.values import Gap, Question, SetInfo, Skipped
+from ragassay.testsets.values import REAL, Gap, Question, SetInfo, Skipped
+
 
 def good_for(writer: str) -> str:
     """What a set of this writer may be used for; printed with every report.
 
-    That written sets rank retriever settings as people do, and models that answer not, is van Elburg
-    et al. 2025; that offline sets rank neither is benchmarks/testsets (Kendall's tau near 0).
+    That written sets rank retriever settings as people do, and models that answer not, is from
+    van Elburg et al. 2025; that offline sets rank neither, from benchmarks/testsets.
     """
     if writer == "offline":
         return (
@@ -76,7 +77,8 @@ class TestSet:
     @property
     def asked(self) -> int:
         """Questions that were asked for."""
-        return len(self.prepared.plan.slots)
+        real = sum(question.type == REAL for question in self.questions)
+        return len(self.prepared.plan.slots) + real
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from ragassay.datasets import open_records
 from ragassay.report.jsonable import as_json
 from ragassay.report.pages import write_whole
 from ragassay.testsets.values import (
+    REAL,
     Evidence,
     GateVerdict,
     Question,
@@ -42,7 +43,9 @@ def row_of(info: SetInfo, question: Question) -> dict[str, object]:
         row["reference"] = question.reference
     if question.documents:
         row["relevant_ids"] = list(question.documents)
-    row["answerable"] = question.answerable
+    # Whether the documents answer what users asked is not known.
+    if question.type != REAL:
+        row["answerable"] = question.answerable
     row["cluster"] = question.cluster
     row["slices"] = {
         "type": question.type,
@@ -113,7 +116,7 @@ def _question(row: Mapping[str, Any], line: int) -> tuple[SetInfo, Question]:
         reference=str(row.get("reference") or ""),
         type=str(slices["type"]),
         evidence=tuple(Evidence(**place) for place in row["evidence"]),
-        answerable=bool(row["answerable"]),
+        answerable=bool(row.get("answerable", True)),
         persona=str(slices["persona"]),
         style=str(slices["style"]),
         difficulty=int(slices["difficulty"]),

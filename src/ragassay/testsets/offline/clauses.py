@@ -299,7 +299,9 @@ def _verb_at(
         return None
     tail = body[tokens[number].end() :].strip()
     # "a law passed by the senate": a participle, and no verb of the sentence.
-    if verb.past == verb.participle and (tail.startswith("by ") or _IS_LATER.search(tail)):
+    is_place = verb.base in ("locate", "situate", "base", "name")
+    is_participle = tail.startswith("by ") or is_place or _IS_LATER.search(tail) is not None
+    if verb.past == verb.participle and is_participle:
         return None
     kind: Voice = "active" if voice == "active" else "present"
     return subject, kind, "", verb, adverb, tail

@@ -174,7 +174,7 @@ def _fits(clause: Clause, rest: str) -> bool:
     assert clause.verb is not None
     if len(rest.split()) > _MOST_REST or _ends_open(rest) or _REFERS_BACK.search(rest):
         return False
-    if rest.startswith(("that ", "to ", "by ")):
+    if rest.startswith(("that ", "to ", "by ", "as ")):
         return False
     return bool(rest) or clause.voice == "passive" or clause.verb.base in _ALONE
 
