@@ -116,9 +116,9 @@ def page(figures: dict[str, Any]) -> list[str]:
         "",
         "Between the rounds the rules were mended, and once more after the third; what was mended"
         " last was not labelled again. One answered question of round 2 asks what a roller coaster"
-        " was called before, where a passage names the one that it replaced. The gates alone,"
-        " without the rules by which the writer"
-        f" passes over a sentence, keep {good[0]} of {good[1]} good questions and let"
+        " was called before, where a passage names the one that it replaced. All had passed"
+        " the gates when they were made; those of today alone, without the rules by which the"
+        f" writer passes over a sentence, keep {good[0]} of {good[1]} good questions and let"
         f" {bad[0]} of {bad[1]} bad ones through.",
     ]
     return lines

@@ -12,14 +12,17 @@ import random
 import re
 import tempfile
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
+from benchmarks.testsets.corpora import clapnq, rows
 from benchmarks.testsets.hand_labels import corpus_of, labelled, question_of
 
 from ragassay.testing import FENCE, Body, LLMServer
-from ragassay.testsets.corpus import Corpus
+from ragassay.testsets.corpus import Corpus, read_corpus
 from ragassay.testsets.door import make_testset
-from ragassay.testsets.values import Question
+from ragassay.testsets.gates.run import failed, rule_verdicts
+from ragassay.testsets.values import Evidence, Question
 from ragassay.testsets.words import words
 
 TITLE = "A hostile writer"
@@ -123,7 +126,7 @@ def measure(options: Any) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, LLMServer(answer=writer.answer) as server:
         made = make_testset(
             documents,
-            size=len(documents),
+            size=round(1.25 * len(documents)),
             types=["simple"],
             writer="openai:mock",
             judge="offline",
@@ -141,13 +144,46 @@ def measure(options: Any) -> dict[str, Any]:
         "kept good": len(kept & right),
         "kept bad": dict(passed),
         "good proposals": len(writer.good),
-        "asked": len(documents),
+        "asked": round(1.25 * len(documents)),
         "delivered": len(made.questions),
         "gaps": [f"{gap.delivered} of {gap.asked}: {gap.reason}" for gap in made.gaps],
         "near duplicates": made.figures[0].value,
         "covered": made.figures[4].value,
         "calls": calls,
+        "people": _of_people(options.data),
     }
+
+
+def _of_people(data: Path) -> list[int]:
+    """How many questions that people wrote and answered pass the rules: kept, and all."""
+    documents = clapnq(data)
+    corpus = read_corpus(documents)
+    by_text = {f"{d['title']}\n{d['text']}": d["id"] for d in documents}
+    counts = [0, 0]
+    for row in rows(data, "clapnq"):
+        sentences = row.get("selected_sentences") or []
+        if not row["label"] or not row.get("response") or not sentences:
+            continue
+        name = by_text[row["contexts"][0]]
+        text = corpus.text_of(name)
+        evidence = []
+        for sentence in sentences:
+            start = text.find(sentence.strip())
+            if start >= 0:
+                quote = sentence.strip()
+                evidence.append(Evidence(name, start, start + len(quote), quote))
+        question = Question(
+            id=row["id"],
+            question=row["question"],
+            reference=row["response"],
+            type="simple",
+            evidence=tuple(evidence),
+            style="search words",
+            cluster=name,
+        )
+        counts[0] += failed(rule_verdicts(question, corpus)) is None
+        counts[1] += 1
+    return counts
 
 
 def page(figures: dict[str, Any]) -> list[str]:
@@ -164,6 +200,10 @@ def page(figures: dict[str, Any]) -> list[str]:
         f"- bad ones that are kept, by kind: {figures['kept bad'] or 'none'}",
         f"- bad ones that were proposed: {figures['proposed']}",
         f"- delivered {figures['delivered']} of {figures['asked']}; gaps: {figures['gaps']}",
+        "- the good ones had passed the gates when they were made; of the questions that people"
+        " wrote and answered in clapnq, which the gates were mended on,"
+        f" {figures['people'][0]} of {figures['people'][1]} pass"
+        f" ({figures['people'][0] / figures['people'][1]:.3f})",
         f"- near duplicates {figures['near duplicates']:.1%}; documents covered"
         f" {figures['covered']:.1%} of as many as there are questions; {figures['calls']} calls",
     ]
