@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import ragassay
@@ -99,15 +101,16 @@ def test_questions_of_all_types_rest_on_their_documents() -> None:
     assert computed.steps[-1].endswith(f"= {computed.reference}")
 
 
-def test_the_same_seed_gives_the_same_set_and_another_one_another() -> None:
+def test_the_same_seed_writes_the_same_bytes_and_another_one_others(tmp_path: Path) -> None:
     documents = [{"id": name, "text": text} for name, text in PAGES.items()]
 
-    def texts(seed: int) -> list[str]:
-        made = ragassay.make_testset(documents, size=6, types=["simple"], seed=seed)
-        return [question.question for question in made.questions]
+    def written(seed: int) -> bytes:
+        out = tmp_path / "set.jsonl"
+        ragassay.make_testset(documents, size=6, types=["simple"], seed=seed, out=out)
+        return out.read_bytes()
 
-    assert texts(3) == texts(3)
-    assert texts(3) != texts(4)
+    assert written(3) == written(3)
+    assert written(3) != written(4)
 
 
 def test_an_unanswerable_name_is_one_that_the_corpus_does_not_have() -> None:
