@@ -72,6 +72,8 @@ SLOW_FILES = (
     "store/test_label_queue.py",
     "store/test_postgres.py",
     "store/test_sqlite_faults.py",
+    "testsets/test_models.py",
+    "testsets/test_offline_writer.py",
     "trust/measure/test_labelling.py",
     "trust/test_benchmark_live.py",
     "trust/test_correction.py",

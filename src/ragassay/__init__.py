@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     )
     from ragassay.core import Context, RagAssayError, Request, Sample, Score
     from ragassay.metrics import metric
+    from ragassay.testsets.door import (
+        acheck_testset,
+        amake_testset,
+        check_testset,
+        make_testset,
+    )
     from ragassay.trust import audit_table
     from ragassay.trust.measure import (
         benchmark,
@@ -57,7 +63,9 @@ __all__ = [
     "Sample",
     "Score",
     "__version__",
+    "acheck_testset",
     "aevaluate",
+    "amake_testset",
     "aoptimise",
     "aresume",
     "audit_table",
@@ -65,6 +73,7 @@ __all__ = [
     "calibrate",
     "cascade",
     "certificates",
+    "check_testset",
     "compare",
     "estimate",
     "evaluate",
@@ -73,6 +82,7 @@ __all__ = [
     "judge",
     "judge_trust",
     "list_runs",
+    "make_testset",
     "metric",
     "next_rows",
     "open_run",
@@ -100,6 +110,7 @@ _lazy_name = lazy_names(
         ),
         "core": ("Context", "RagAssayError", "Request", "Sample", "Score"),
         "metrics": ("metric",),
+        "testsets.door": ("acheck_testset", "amake_testset", "check_testset", "make_testset"),
         "trust": ("audit_table",),
         "tuning.door": ("aoptimise", "optimise"),
         "trust.measure": (

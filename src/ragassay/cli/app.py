@@ -39,6 +39,7 @@ from ragassay.cli.parameters import (
     grouped,
 )
 from ragassay.cli.store import store_app
+from ragassay.cli.testsets import testset_app
 from ragassay.core.errors import Interrupted, RagAssayError, SetupError, memory_failure, nearest
 
 app = typer.Typer(
@@ -422,6 +423,7 @@ app.command(name="doctor", short_help="Look at the set-up; ask a judge a known e
 )
 app.add_typer(trust.label_app, name="label", short_help="Choose rows to label; take labels in.")
 app.add_typer(store_app, name="store", short_help="Copy the store into another database; check it.")
+app.add_typer(testset_app, name="testset", short_help="Make test sets from documents; check them.")
 app.add_typer(rubric_app, name="rubric", short_help="Look at rubrics and check your own.")
 
 

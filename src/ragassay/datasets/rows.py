@@ -129,6 +129,7 @@ class RowMaker:
             row = {name: without_guard(value) for name, value in row.items()}
         problems: Problems = []
         own_id = self._id(row, problems)
+        self._note_test_set(row)
         raw = _RawRow(row, self._cells(row), problems)
         # Most rows say few of the fields: a parser that nothing is there for is not called, and the
         # Sample has its own value for absence.
@@ -140,6 +141,12 @@ class RowMaker:
         if problems:
             return self._bad_row(own_id or f"line-{line}", line, problems)
         return Sample(id=own_id or f"row-{line}", line=line, **values)
+
+    def _note_test_set(self, row: Row) -> None:
+        """What to know of a test set goes with its rows, wherever they are used."""
+        own = row.get("testset")
+        if isinstance(own, dict) and isinstance(own.get("note"), str):
+            self.notes[f"rows are of a {shorten(own['note'], 160)}"] += 1
 
     def _bad_row(self, row_id: str, line: int, problems: Problems) -> BadRow:
         what = "; ".join(map(self._with_column, problems[:_MOST_PROBLEMS]))

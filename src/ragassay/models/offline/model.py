@@ -18,6 +18,9 @@ from ragassay.core import digest
 from ragassay.models.threaded import ThreadedModel
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ragassay.models.offline.engine import Engine
 
 # Raised by hand whenever the code that makes figures out of texts changes what it gives.
@@ -96,6 +99,20 @@ class OfflineModel(ThreadedModel["Engine"]):
             from ragassay.models.offline.engine import damaged
 
             raise damaged(self._folder, f"vocab.txt: {type(error).__name__}") from error
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The sentence vectors of texts, each of length 1 (zeros for a text without words).
+
+        Raises EnvironmentFailure E0505 when the weights are missing or damaged.
+        """
+        import numpy as np
+
+        encoder = self._load().encoder
+        vectors = []
+        for text in texts:
+            vector = encoder.whole(text)
+            vectors.append(np.zeros(384, np.float32) if vector is None else vector)
+        return np.stack(vectors).astype(np.float32)
 
     @property
     def cuts(self) -> dict[str, float]:

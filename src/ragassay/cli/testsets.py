@@ -1,0 +1,170 @@
+"""The commands on test sets."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragassay.cli.output import note, print_blocks, print_result, store_file
+from ragassay.cli.parameters import HtmlOption, JsonOption, SeedOption, StoreOption, grouped
+from ragassay.core.errors import NothingToDo, SetupError
+
+if TYPE_CHECKING:
+    from ragassay.testsets.results import Prepared
+
+testset_app = typer.Typer(
+    help="Make test sets from documents, and check them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@testset_app.command()
+@grouped
+def make(  # plain: a parameter is an option with its help
+    docs: Annotated[
+        str, typer.Argument(help="Folder or file: Markdown, text, HTML, PDF, JSONL, CSV, BEIR.")
+    ],
+    *,
+    out: Annotated[Path, typer.Option(help="File of the test set, JSON Lines.")],
+    size: Annotated[int, typer.Option(help="Questions.")] = 100,
+    writer: Annotated[
+        str, typer.Option(help="Who writes: 'offline' (rules) or 'PROVIDER:MODEL'.")
+    ] = "offline",
+    judge: Annotated[str, typer.Option(help="Who checks, likewise.")] = "offline",
+    real: Annotated[
+        str | None, typer.Option(help="File of queries that users asked, to be mixed in.")
+    ] = None,
+    real_share: Annotated[float, typer.Option(help="Share of them in the set.")] = 0.3,
+    types: Annotated[
+        list[str] | None,
+        typer.Option(help="Types of questions, as simple=0.7,unanswerable=0.3. Repeatable."),
+    ] = None,
+    words: Annotated[int, typer.Option(help="Words of a passage, about.")] = 200,
+    base_url: Annotated[str | None, typer.Option(help="Address of the models' server.")] = None,
+    api_key_env: Annotated[str | None, typer.Option(help="Variable with their key.")] = None,
+    price: Annotated[
+        str | None, typer.Option(help="IN,OUT in US dollars per million tokens.")
+    ] = None,
+    max_calls: Annotated[int | None, typer.Option(help="Cap on calls, of both together.")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Cap in US dollars, likewise.")] = None,
+    concurrency: Annotated[int, typer.Option(help="Calls at once.")] = 16,
+    no_network: Annotated[
+        bool, typer.Option("--no-network", help="Any model behind a server is an error.")
+    ] = False,
+    forecast: Annotated[
+        bool, typer.Option("--forecast", help="Show the plan and what it may cost, and stop.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Start without asking.")] = False,
+    seed: SeedOption = 0,
+    html: HtmlOption = None,
+    store: StoreOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Make a test set from documents: questions, references, evidence, each checked."""
+    from ragassay.report import check_output_file
+    from ragassay.report.blocks_html import write_blocks_html
+    from ragassay.testsets.door import make_testset
+    from ragassay.testsets.reports import plan_report, set_report
+
+    check_output_file(out, docs, store_file(store))
+    check_output_file(html, docs, out, store_file(store))
+
+    def confirm(prepared: Prepared) -> bool:
+        if forecast:
+            print_blocks(plan_report(prepared))
+            return False
+        if not prepared.forecast.most_calls or yes:
+            return True
+        for line in plan_report(prepared):
+            if isinstance(line, str):
+                note(line)
+        return _confirmed()
+
+    try:
+        made = make_testset(
+            docs,
+            size=size,
+            real=real,
+            real_share=real_share,
+            writer=writer,
+            judge=judge,
+            out=out,
+            types=types,
+            words=words,
+            seed=seed,
+            max_calls=max_calls,
+            max_cost=max_cost,
+            store=store,
+            confirm=confirm,
+            base_url=base_url,
+            api_key_env=api_key_env,
+            price=price,
+            concurrency=concurrency,
+            no_network=no_network,
+        )
+    except NothingToDo as declined:
+        if forecast and declined.code == "E0806":
+            return
+        raise
+    print_result("testset", made, json_, set_report)
+    if html is not None:
+        write_blocks_html("Test set", set_report(made), html)
+        note(f"wrote {html}")
+
+
+@testset_app.command()
+@grouped
+def check(
+    set_file: Annotated[Path, typer.Argument(metavar="SET", help="File of a test set.")],
+    *,
+    docs: Annotated[
+        str | None, typer.Option(help="Its documents [default: those that the set names].")
+    ] = None,
+    real: Annotated[
+        str | None, typer.Option(help="File of queries that users asked, to compare with.")
+    ] = None,
+    sheet: Annotated[
+        Path | None, typer.Option(help="Write a sheet (CSV) for a spot check by people.")
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="Such a sheet filled in: its error rate goes into the set.")
+    ] = None,
+    seed: SeedOption = 0,
+    html: HtmlOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Check a test set: gates, duplicates, coverage, likeness to real queries."""
+    from ragassay.report import check_output_file
+    from ragassay.report.blocks_html import write_blocks_html
+    from ragassay.testsets.door import check_testset
+    from ragassay.testsets.reports import check_report
+
+    check_output_file(sheet, set_file, labels, docs)
+    check_output_file(html, set_file, sheet, labels, docs)
+    found = check_testset(set_file, docs=docs, real=real, sheet=sheet, labels=labels, seed=seed)
+    blocks = check_report(found, path="" if sheet else str(set_file))
+    if json_:
+        print_result("testset_check", found, json_, check_report)
+    else:
+        print_blocks(blocks)
+    if sheet is not None:
+        then = f"ragassay testset check {set_file} --labels {sheet}"
+        note(f"wrote {sheet}; fill in `accept`, then: {then}")
+    if html is not None:
+        write_blocks_html("Check of a test set", blocks, html)
+        note(f"wrote {html}")
+    if found.failing:
+        raise typer.Exit(1)
+
+
+def _confirmed() -> bool:
+    """Whether a person at the terminal says yes. Raises SetupError E0806 where there is none."""
+    if not sys.stdin.isatty():
+        raise SetupError(
+            "E0806", "Nobody is there to confirm the plan.", fix="read it above, and give --yes"
+        )
+    return typer.confirm("Start?", err=True)

@@ -1,0 +1,71 @@
+"""The passages of a document: at paragraphs and sentences, within a length in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ragassay.core.boundaries import boundaries
+from ragassay.testsets.values import Document
+
+WORDS = 200
+"""Words of a passage, about: what retrieval systems use most."""
+
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_BLOCK = 200_000
+"""Characters of a paragraph that are split into sentences at once."""
+
+
+def chunks(document: Document, words: int = WORDS) -> Iterator[tuple[int, int]]:
+    """Start and end of each passage of a document, in order; what is between them is white space.
+
+    Paragraphs are joined up to `words`, and a longer one is cut between sentences. A sentence that
+    is longer stays whole.
+    """
+    if document.is_chunk:
+        yield 0, len(document.text)
+        return
+    start = end = count = 0
+    for first, last, length in _pieces(document.text, words):
+        if count and count + length > words:
+            yield start, end
+            count = 0
+        if not count:
+            start = first
+        end = last
+        count += length
+    if count:
+        yield start, end
+
+
+def _pieces(text: str, words: int) -> Iterator[tuple[int, int, int]]:
+    """Start, end and words of each paragraph, or of each sentence of one that is too long."""
+    for first, last in _paragraphs(text):
+        length = len(text[first:last].split())
+        if length <= words:
+            yield first, last, length
+            continue
+        for block in range(first, last, _BLOCK):
+            stop = min(block + _BLOCK, last)
+            for start, end in boundaries(text[block:stop]):
+                sentence = _trimmed(text, block + start, block + end)
+                if sentence is not None:
+                    yield *sentence, len(text[sentence[0] : sentence[1]].split())
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    ends = [match.span() for match in _PARAGRAPH.finditer(text)]
+    for end, after in [*ends, (len(text), len(text))]:
+        paragraph = _trimmed(text, start, end)
+        if paragraph is not None:
+            yield paragraph
+        start = after
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The place without white space around it; None for white space alone."""
+    piece = text[start:end]
+    left = len(piece) - len(piece.lstrip())
+    right = len(piece.rstrip())
+    return (start + left, start + right) if right > left else None

@@ -1,0 +1,104 @@
+"""The reader of one file as one document: Markdown, text, HTML, PDF."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from pathlib import Path
+
+from ragassay.core import SetupError
+from ragassay.testsets.values import Document
+
+MOST_BYTES = 64 << 20
+"""Of a file that is read whole. A larger one is a dump that holds many documents."""
+
+_HTML = (".html", ".htm", ".xhtml")
+_PDF = (".pdf",)
+_MARKDOWN = (".md", ".markdown", ".mdx")
+READ_AS_TEXT = frozenset((*_MARKDOWN, ".txt", ".text", ".rst", ".adoc", *_HTML, *_PDF))
+"""The endings of the files that are read."""
+
+_HEADING = re.compile(r"^#\s+(.+?)\s*#*\s*$", re.MULTILINE)
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+
+
+def read_file(path: Path, name: str) -> Document:
+    """The document in a file. Raises OSError, ValueError with the reason where it has no text, and
+    SetupError E0416 where the library for its kind is not installed.
+    """
+    size = path.stat().st_size
+    if size > MOST_BYTES:
+        raise ValueError(f"{size >> 20} MB; files over {MOST_BYTES >> 20} MB are to be split")
+    ending = path.suffix.lower()
+    title = ""
+    if ending in _PDF:
+        text = _pdf_text(path)
+    elif ending in _HTML:
+        title, text = _html_text(path.read_bytes())
+    else:
+        text = _decoded(path.read_bytes())
+        if ending in _MARKDOWN:
+            title = _markdown_title(text)
+    if not text.strip():
+        raise ValueError("no text" + (" (scanned pages?)" if ending in _PDF else ""))
+    return Document(name, text, title)
+
+
+def _decoded(data: bytes) -> str:
+    """The text of a file. Raises ValueError for what is no text."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16")
+    if b"\0" in data[:8192]:
+        raise ValueError("a binary file")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"no text in UTF-8 (byte {error.start:,})") from None
+
+
+def _markdown_title(text: str) -> str:
+    found = _HEADING.search(_FRONT_MATTER.sub("", text))
+    return found[1] if found else ""
+
+
+def _html_text(data: bytes) -> tuple[str, str]:
+    """Title and text of a page, a line for each block, without scripts and styles."""
+    try:
+        from bs4 import BeautifulSoup
+    except ImportError as error:
+        raise _not_installed("HTML") from error
+    page = BeautifulSoup(data, "html.parser")
+    for part in page(["script", "style", "noscript", "template", "nav", "header", "footer"]):
+        part.decompose()
+    heading = page.find("h1") or page.find("title")
+    title = heading.get_text(" ", strip=True) if heading else ""
+    for block in page.find_all(["p", "li", "h1", "h2", "h3", "h4", "h5", "h6", "tr", "div", "br"]):
+        block.append("\n\n")
+    body = page.body or page
+    lines = (" ".join(line.split()) for line in body.get_text().split("\n"))
+    return title, re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def _pdf_text(path: Path) -> str:
+    """The text of a PDF, a blank line between pages."""
+    try:
+        from pypdf import PdfReader
+        from pypdf.errors import PyPdfError
+    except ImportError as error:
+        raise _not_installed("PDF") from error
+    try:
+        reader = PdfReader(path)
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise ValueError("a PDF with a password")
+        return "\n\n".join(page.extract_text() for page in reader.pages)
+    except (PyPdfError, KeyError, RecursionError, AttributeError, TypeError) as error:
+        # The library meets damaged files with errors of all kinds.
+        raise ValueError(f"a PDF that cannot be read ({type(error).__name__})") from error
+
+
+def _not_installed(kind: str) -> SetupError:
+    return SetupError(
+        "E0416",
+        f"Reading {kind} needs a package that is not installed.",
+        fix="pip install 'ragassay[documents]'",
+    )

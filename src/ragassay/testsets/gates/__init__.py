@@ -1,0 +1,1 @@
+"""The gates that a proposed question has to pass, each with its verdict and a rationale."""

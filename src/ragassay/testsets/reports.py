@@ -1,0 +1,136 @@
+"""The reports on test sets: the plan, what was made, and the check, in lines and tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from ragassay.core import shorten
+from ragassay.report.tables import Block, Table, figure_table
+from ragassay.report.wording import count, money
+from ragassay.testsets.results import Prepared, SetCheck, TestSet, good_for
+from ragassay.testsets.values import REAL, TYPES, Skipped
+
+_MOST_TOPICS = 5
+_MOST_NAMED = 3
+_LINE = 78
+
+
+def plan_report(prepared: Prepared) -> list[Block]:
+    """The plan before anything is asked: documents, the table of quotas, and the forecast."""
+    plan = prepared.plan
+    least, median, most = prepared.sizes
+    blocks: list[Block] = [
+        f"{count(prepared.documents, 'document')}, {count(prepared.passages, 'passage')} of"
+        f" {least} to {most} words (median {median})"
+    ]
+    blocks += _skipped(prepared.skipped)
+    table = plan.table()
+    topics = plan.topics[:_MOST_TOPICS]
+    head = ("type", "questions", *topics)
+    if len(plan.topics) > _MOST_TOPICS:
+        head = (*head, "others")
+    types = Counter(slot.type for slot in plan.slots)
+    rows = []
+    for name in TYPES:
+        if not types[name]:
+            continue
+        cells = [str(table.get((name, topic), 0)) for topic in topics]
+        if len(plan.topics) > _MOST_TOPICS:
+            cells.append(str(types[name] - sum(map(int, cells))))
+        rows.append((name, str(types[name]), *cells))
+    blocks += [Table(head, tuple(rows)), f"writer {prepared.writer}, checker {prepared.judge}"]
+    forecast = prepared.forecast
+    if forecast.most_calls:
+        blocks.append(
+            f"about {forecast.calls:,} calls, at most {forecast.most_calls:,};"
+            f" {money(forecast.cost)}" + (" at most" if forecast.cost is not None else "")
+        )
+    else:
+        blocks.append("no model is asked: nothing is sent and nothing costs")
+    blocks += [f"warning: {warning}" for warning in prepared.warnings]
+    return blocks
+
+
+def set_report(made: TestSet) -> list[Block]:
+    """What was made: the delivered beside the asked, the figures, and what to do next."""
+    info = made.info
+    blocks: list[Block] = [
+        f"{len(made.questions)} of {made.asked} questions delivered",
+        info.note(),
+    ]
+    delivered = Counter(question.type for question in made.questions)
+    asked = Counter(slot.type for slot in made.prepared.plan.slots)
+    reasons = {gap.type: gap.reason for gap in made.gaps}
+    rows = [
+        (name, str(asked[name]), str(delivered[name]), shorten(reasons.get(name, ""), 46))
+        for name in TYPES
+        if asked[name]
+    ]
+    if delivered[REAL]:
+        rows.append((REAL, str(delivered[REAL]), str(delivered[REAL]), ""))
+    blocks += [Table(("type", "asked", "delivered", "what is missing"), tuple(rows)), ""]
+    blocks += [figure_table(made.figures)]
+    if made.rejected:
+        counted = ", ".join(f"{gate} {n}" for gate, n in Counter(made.rejected).most_common(5))
+        blocks.append(f"proposals turned away: {counted}")
+    blocks += _skipped(made.prepared.skipped)
+    blocks += [f"note: {note}" for note in made.notes]
+    if made.ledger.confirmed.calls:
+        spent = made.ledger.confirmed
+        blocks.append(f"bought: {count(spent.calls, 'call')}, {money(spent.cost)}")
+    blocks += [good_for(info.writer)]
+    if made.path:
+        blocks += [
+            "",
+            f"wrote {made.path}; next:",
+            f"  ragassay testset check {made.path} --sheet sheet.csv",
+            f"  ragassay evaluate {made.path} --app MODULE:FUNCTION",
+        ]
+    return blocks
+
+
+def check_report(check: SetCheck, *, path: str = "") -> list[Block]:
+    """The check: the verdict first, then the figures."""
+    total = check.questions
+    headline = f"{total - check.failing} of {total} questions pass the gates"
+    blocks: list[Block] = [headline, check.info.note()]
+    for gate, found in check.failed.items():
+        shown = "; ".join(f"{name}: {why}" for name, why in found[:_MOST_NAMED])
+        more = f"; and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+        blocks.append(f"  {gate}: {len(found)} fail ({shown}{more})")
+    blocks.append(figure_table(check.figures))
+    if check.likeness is not None:
+        blocks += _likeness(check)
+    blocks += [f"note: {note}" for note in check.notes]
+    blocks.append(good_for(check.info.writer))
+    if check.info.spot_check is None and path:
+        blocks.append(f"have people look: ragassay testset check {path} --sheet sheet.csv")
+    return blocks
+
+
+def _likeness(check: SetCheck) -> Iterator[str]:
+    like = check.likeness
+    assert like is not None
+    ours, theirs = like.words
+    yield (
+        f"beside {count(like.real, 'real query', 'real queries')}: {ours:.1f} and {theirs:.1f}"
+        f" words a question; {like.beginnings:.0%} begin otherwise"
+    )
+    if like.auc is None:
+        yield "told apart by a classifier: not measured (20 questions of each are needed)"
+    else:
+        yield (
+            f"told apart by a classifier: AUC {like.auc:.2f} (0.5: not at all; a meter, no gate:"
+            " real sets differ from each other by .58 to .98)"
+        )
+
+
+def _skipped(skipped: tuple[Skipped, ...]) -> Iterator[str]:
+    if not skipped:
+        return
+    named = "; ".join(f"{skip.where}: {skip.why}" for skip in skipped[:_MOST_NAMED])
+    more = len(skipped) - _MOST_NAMED
+    yield f"left out: {count(len(skipped), 'file or record', 'files or records')} ({named}" + (
+        f"; and {more:,} more)" if more > 0 else ")"
+    )

@@ -1,0 +1,147 @@
+"""The file of a test set: rows of the product's own format, JSON Lines, with what only a test set
+knows under `evidence` and `testset`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ragassay.core import DataError, RagAssayError
+from ragassay.datasets import open_records
+from ragassay.report.jsonable import as_json
+from ragassay.report.pages import write_whole
+from ragassay.testsets.values import (
+    REAL,
+    Evidence,
+    GateVerdict,
+    Question,
+    SetInfo,
+    SpotCheck,
+    Turn,
+)
+
+
+def write_set(path: str | os.PathLike[str], info: SetInfo, questions: Iterable[Question]) -> None:
+    """Write a set: the file is whole or not there. Raises EnvironmentFailure E0107."""
+    write_whole(Path(path), _lines(info, questions))
+
+
+def _lines(info: SetInfo, questions: Iterable[Question]) -> Iterator[str]:
+    for question in questions:
+        yield orjson.dumps(as_json(row_of(info, question))).decode() + "\n"
+
+
+def row_of(info: SetInfo, question: Question) -> dict[str, object]:
+    """The row of a question, as `evaluate` reads it."""
+    row: dict[str, object] = {"id": question.id, "question": _asked(question)}
+    if question.reference:
+        row["reference"] = question.reference
+    if question.documents:
+        row["relevant_ids"] = list(question.documents)
+    # Whether the documents answer what users asked is not known.
+    if question.type != REAL:
+        row["answerable"] = question.answerable
+    row["cluster"] = question.cluster
+    row["slices"] = {
+        "type": question.type,
+        "difficulty": str(question.difficulty),
+        "persona": question.persona,
+        "style": question.style,
+        "topic": question.topic,
+    }
+    row["evidence"] = question.evidence
+    row["testset"] = {
+        "note": info.note(),
+        "set": info,
+        "origin": question.origin,
+        "weight": question.weight,
+        "steps": question.steps,
+        "gates": question.verdicts,
+    }
+    return row
+
+
+def _asked(question: Question) -> object:
+    """The question; of a conversation all its messages, of which the last one is asked."""
+    if not question.history:
+        return question.question
+    messages: list[dict[str, str]] = []
+    for turn in question.history:
+        messages.append({"role": "user", "content": turn.question})
+        messages.append({"role": "assistant", "content": turn.answer})
+    return [*messages, {"role": "user", "content": question.question}]
+
+
+def read_set(path: str | os.PathLike[str]) -> tuple[SetInfo, list[Question]]:
+    """A set as it was written. Raises DataError E0804 for a file that is none."""
+    questions: list[Question] = []
+    info: SetInfo | None = None
+    try:
+        for line, _, row in open_records(path):
+            info, question = _question(row, line)
+            questions.append(question)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _no_set(path, f"line {line}: {type(error).__name__}: {error}") from error
+    except RagAssayError as error:
+        if error.code == "E0804":
+            raise
+        raise _no_set(path, f"{error.code}: {error.what}") from error
+    if info is None:
+        raise _no_set(path, "it has no row")
+    return info, questions
+
+
+def _no_set(path: str | os.PathLike[str], why: str) -> DataError:
+    return DataError(
+        "E0804",
+        "This is no file of a test set.",
+        where=str(path),
+        why=why,
+        fix="name a file that `ragassay testset make` wrote",
+    )
+
+
+def _question(row: Mapping[str, Any], line: int) -> tuple[SetInfo, Question]:
+    own = row["testset"]
+    text, history = _turns(row["question"])
+    slices = row["slices"]
+    question = Question(
+        id=str(row["id"]),
+        question=text,
+        reference=str(row.get("reference") or ""),
+        type=str(slices["type"]),
+        evidence=tuple(Evidence(**place) for place in row["evidence"]),
+        answerable=bool(row.get("answerable", True)),
+        persona=str(slices["persona"]),
+        style=str(slices["style"]),
+        difficulty=int(slices["difficulty"]),
+        cluster=str(row["cluster"]),
+        topic=str(slices["topic"]),
+        steps=tuple(map(str, own["steps"])),
+        history=history,
+        origin=str(own["origin"]),
+        verdicts=tuple(GateVerdict(**verdict) for verdict in own["gates"]),
+        weight=int(own.get("weight") or 1),
+    )
+    return _info(own["set"]), question
+
+
+def _info(fields: Mapping[str, Any]) -> SetInfo:
+    checked = fields.get("spot_check")
+    spot_check = SpotCheck(**checked) if checked else None
+    return SetInfo(**{**fields, "spot_check": spot_check})
+
+
+def _turns(asked: object) -> tuple[str, tuple[Turn, ...]]:
+    if isinstance(asked, str):
+        return asked, ()
+    if not isinstance(asked, list):
+        raise TypeError("the question is neither a text nor messages")
+    texts = [str(message["content"]) for message in asked]
+    pairs = zip(texts[:-1:2], texts[1:-1:2], strict=True)
+    return texts[-1], tuple(Turn(question, answer) for question, answer in pairs)

@@ -1,0 +1,109 @@
+"""The spot check: a sheet of questions for people, and the error rate that their labels give."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ragassay.core import DataError, SetupError, shorten
+from ragassay.report.pages import write_whole
+from ragassay.scoring.intervals import exact_rate_interval
+from ragassay.testsets.plan import apportion
+from ragassay.testsets.values import Question, SetInfo, SpotCheck
+
+ROWS = 60
+"""Rows of a sheet: none rejected of 60 says that at most 6 % are wrong."""
+
+_HEAD = ("id", "type", "question", "reference", "evidence", "earlier turns", "accept", "reason")
+_YES = frozenset({"1", "yes", "y", "accept", "accepted", "ok", "true", "x"})
+_NO = frozenset({"0", "no", "n", "reject", "rejected", "false"})
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write_sheet(path: Path, questions: Sequence[Question], seed: int, rows: int = ROWS) -> int:
+    """Write a sheet of questions of each type in proportion; how many it has. The gates' verdicts
+    are not on it, since people follow what they are shown.
+    """
+    chosen = stratified(questions, rows, seed)
+    out = io.StringIO()
+    sheet = csv.writer(out, lineterminator="\n")
+    sheet.writerow(_HEAD)
+    for question in chosen:
+        evidence = "\n".join(f"{place.document}: {place.quote}" for place in question.evidence)
+        turns = "\n".join(f"{turn.question} {turn.answer}" for turn in question.history)
+        reference = question.reference or "(the documents do not answer it)"
+        cells = (question.id, question.type, question.question, reference, evidence, turns, "", "")
+        sheet.writerow(map(_cell, cells))
+    write_whole(path, [out.getvalue()])
+    return len(chosen)
+
+
+def stratified(questions: Sequence[Question], rows: int, seed: int) -> list[Question]:
+    """A sample with the types in proportion, in an order of chance."""
+    by_type: dict[str, list[Question]] = {}
+    for question in questions:
+        by_type.setdefault(question.type, []).append(question)
+    dice = random.Random(seed)
+    chosen: list[Question] = []
+    sizes = {name: float(len(members)) for name, members in by_type.items()}
+    for name, count in apportion(sizes, min(rows, len(questions))).items():
+        chosen += dice.sample(by_type[name], count)
+    dice.shuffle(chosen)
+    return chosen
+
+
+def _cell(text: str) -> str:
+    """A text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def read_labels(path: Path, questions: Sequence[Question]) -> dict[str, bool]:
+    """Question id -> whether people accept it, of the rows that were filled in. Raises DataError
+    E0805 for a sheet that is none, and for a label that is neither yes nor no.
+    """
+    known = {question.id for question in questions}
+    labels: dict[str, bool] = {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise _no_sheet(path, str(error)) from error
+    if not rows or not {"id", "accept"} <= set(rows[0]):
+        raise _no_sheet(path, "it has no columns `id` and `accept`")
+    for number, row in enumerate(rows, 2):
+        word = (row.get("accept") or "").strip().lower()
+        name = (row.get("id") or "").removeprefix("'")
+        if not word:
+            continue
+        if word not in _YES | _NO or name not in known:
+            why = f"accept is {shorten(word, 20)!r}" if name in known else f"no question {name!r}"
+            raise _no_sheet(path, f"line {number}: {why}")
+        labels[name] = word in _YES
+    if not labels:
+        raise _no_sheet(path, "no row has a yes or no under `accept`")
+    return labels
+
+
+def _no_sheet(path: Path, why: str) -> DataError:
+    return DataError(
+        "E0805",
+        "The sheet of the spot check cannot be read.",
+        where=str(path),
+        why=why,
+        fix="fill `accept` with yes or no in a sheet that `testset check --sheet` wrote",
+    )
+
+
+def with_labels(info: SetInfo, labels: dict[str, bool]) -> SetInfo:
+    """The set's information with the error rate. Raises SetupError E0805 without labels."""
+    counts = Counter(labels.values())
+    checked, rejected = len(labels), counts[False]
+    interval = exact_rate_interval(rejected, checked)
+    if interval is None:
+        raise SetupError("E0805", "There is no label.")
+    return replace(info, spot_check=SpotCheck(checked, rejected, interval.low, interval.high))

@@ -1,0 +1,133 @@
+"""The offline writer makes questions of plain sentences, and passes over the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import ragassay
+from ragassay.core import Incomplete
+from ragassay.testsets.corpus import read_corpus
+from ragassay.testsets.offline.facts import facts
+from ragassay.testsets.offline.unanswerable import is_known, is_told
+from ragassay.testsets.values import TYPES, Passage
+from support.small_town import PAGES
+
+
+def asked(text: str, title: str = "") -> dict[str, str]:
+    """Question -> answer, of a passage."""
+    passage = Passage(0, "d", text, title)
+    return {fact.asked(reword=False)[0]: fact.answer for fact in facts(passage)}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question", "answer"),
+    [
+        (
+            "The Harbour Museum was founded in 1912.",
+            "When was the Harbour Museum founded",
+            "1912",
+        ),
+        (
+            "In 1904, Lena Ortiz designed the Ferry Hall.",
+            "When did Lena Ortiz design the Ferry Hall",
+            "1904",
+        ),
+        (
+            "The Harbour Museum was designed by Lena Ortiz.",
+            "Who designed the Harbour Museum",
+            "Lena Ortiz",
+        ),
+        (
+            "The Ferry Hall is located in Port Ellis.",
+            "Where is the Ferry Hall located",
+            "Port Ellis",
+        ),
+        (
+            "The Harbour Museum has 14 galleries.",
+            "How many galleries does the Harbour Museum have",
+            "14",
+        ),
+        (
+            "Lena Ortiz was an architect from Port Ellis.",
+            "Who was Lena Ortiz",
+            "an architect from Port Ellis",
+        ),
+        (
+            "The Harbour Museum was named after Admiral Ellis.",
+            "What was the Harbour Museum named after",
+            "Admiral Ellis",
+        ),
+    ],
+)
+def test_a_sentence_gives_a_question_and_its_answer(sentence, question, answer) -> None:
+    assert asked(sentence)[question] == answer
+
+
+def test_a_pronoun_stands_for_the_title_that_the_sentence_before_was_about() -> None:
+    text = "The Harbour Museum is a museum of ships. It was renovated in 1987."
+    assert asked(text, "Harbour Museum")["When was the Harbour Museum renovated"] == "1987"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It was founded in 1912.",
+        "The song was first recorded in 1971.",
+        "More than half of all visitors were counted in Nevada.",
+        "Although the Harbour Museum was founded in 1912, few came.",
+        "The Harbour Museum was not founded in 1912.",
+        "The 1912 plan by the city was adopted.",
+        "The Ferry Hall was used in 1904-1906.",
+    ],
+)
+def test_a_sentence_that_makes_no_question_which_stands_alone_is_passed_over(sentence) -> None:
+    assert asked(sentence) == {}
+
+
+def test_questions_of_all_types_rest_on_their_documents() -> None:
+    documents = [
+        {"id": name, "title": text.split("\n")[0][2:], "text": text} for name, text in PAGES.items()
+    ]
+    made = ragassay.make_testset(documents, size=24)
+    assert str(made).startswith(f"{len(made.questions)} of 24 questions: test set, version 1")
+    types = {question.type for question in made.questions}
+    assert types == set(TYPES)
+    for question in made.questions:
+        assert all(verdict.passed is not False for verdict in question.verdicts)
+        assert question.evidence or not question.answerable
+    computed = next(q for q in made.questions if q.type == "counterfactual")
+    assert computed.steps[-1].endswith(f"= {computed.reference}")
+
+
+def test_the_same_seed_writes_the_same_bytes_and_another_one_others(tmp_path: Path) -> None:
+    documents = [{"id": name, "text": text} for name, text in PAGES.items()]
+
+    def written(seed: int) -> bytes:
+        out = tmp_path / "set.jsonl"
+        ragassay.make_testset(documents, size=6, types=["simple"], seed=seed, out=out)
+        return out.read_bytes()
+
+    assert written(3) == written(3)
+    assert written(3) != written(4)
+
+
+def test_an_unanswerable_name_is_one_that_the_corpus_does_not_have() -> None:
+    corpus = read_corpus([{"id": name, "text": text} for name, text in PAGES.items()])
+    assert is_known(corpus, "Harbour Museum")
+    assert not is_known(corpus, "Harbour Theatre")
+    # The fire is told of in a document about the hall, and its height nowhere.
+    assert is_told(corpus, "the Ferry Hall", ["fire"])
+    assert not is_told(corpus, "the Ferry Hall", ["height", "tall"])
+
+
+def test_documents_in_another_language_are_named() -> None:
+    german = (
+        "Das Museum wurde im Jahr 1912 von den Bürgern der Stadt gegründet und zeigt bis heute"
+        " Schiffe aus vielen Ländern, die in der Halle am alten Hafen zu sehen sind."
+    )
+    made = ragassay.make_testset([*PAGES.values(), german], size=4)
+    assert any("1 documents are not in English" in note for note in made.notes)
+    with pytest.raises(Incomplete, match="E0807"):
+        ragassay.make_testset([german], size=4)

@@ -1,0 +1,122 @@
+"""People check a sample: the sheet is stratified, and the error rate goes with the set."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import ragassay
+from ragassay.core import DataError
+from ragassay.testsets.plan import apportion, read_types
+from ragassay.testsets.set_files import read_set, write_set
+from ragassay.testsets.spot_check import read_labels, stratified, with_labels, write_sheet
+from ragassay.testsets.values import Question, SetInfo, Turn
+from support.small_town import PAGES
+
+INFO = SetInfo("docs", 200, 0, "offline", "offline", 100)
+
+
+def questions(count: int) -> list[Question]:
+    """Of every five one is unanswerable."""
+    return [
+        Question(
+            f"q{n}",
+            f"=When was number {n} built?",
+            "" if n % 5 == 0 else "1912",
+            "unanswerable" if n % 5 == 0 else "simple",
+            answerable=n % 5 != 0,
+        )
+        for n in range(count)
+    ]
+
+
+def test_the_sheet_holds_the_types_in_proportion() -> None:
+    chosen = stratified(questions(100), 20, 0)
+    assert Counter(question.type for question in chosen) == {"simple": 16, "unanswerable": 4}
+    assert chosen == stratified(questions(100), 20, 0)
+
+
+def filled(path: Path, said: dict[str, str]) -> None:
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        row["accept"] = said.get(row["id"], "")
+    with path.open("w", newline="") as file:
+        out = csv.DictWriter(file, rows[0])
+        out.writeheader()
+        out.writerows(rows)
+
+
+def test_labels_give_an_error_rate_with_its_exact_bound(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    assert write_sheet(sheet, questions(10), 0) == 10
+    # A text that a spreadsheet would take for a formula is none.
+    assert "'=When was" in sheet.read_text()
+    filled(sheet, {f"q{n}": "no" if n == 1 else "Yes" for n in range(10)})
+    labels = read_labels(sheet, questions(10))
+    checked = with_labels(INFO, labels).spot_check
+    assert checked is not None
+    # Clopper & Pearson for 1 of 10 at 95 %: .0025 to .4450.
+    assert (checked.checked, checked.rejected) == (10, 1)
+    assert checked.low == pytest.approx(0.00253, abs=1e-5)
+    assert checked.high == pytest.approx(0.44502, abs=1e-5)
+    assert "people rejected 1 of 10" in with_labels(INFO, labels).note()
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [({"q1": "perhaps"}, "perhaps"), ({}, "no row has a yes or no")],
+)
+def test_a_sheet_that_says_neither_is_an_error_with_its_line(tmp_path, said, why) -> None:
+    sheet = tmp_path / "sheet.csv"
+    write_sheet(sheet, questions(3), 0)
+    filled(sheet, said)
+    with pytest.raises(DataError, match="E0805") as caught:
+        read_labels(sheet, questions(3))
+    assert why in str(caught.value)
+
+
+def test_another_file_is_no_sheet(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(DataError, match="E0805"):
+        read_labels(tmp_path / "rows.csv", questions(3))
+
+
+def test_a_set_is_read_as_it_was_written(tmp_path: Path) -> None:
+    asked = questions(3)
+    asked.append(Question("f", "And when?", "1912", "multi-turn", history=(Turn("Who?", "Ada"),)))
+    write_set(tmp_path / "set.jsonl", INFO, asked)
+    assert read_set(tmp_path / "set.jsonl") == (INFO, asked)
+
+
+def test_rows_without_what_a_set_keeps_are_no_set(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"id": "1", "question": "When?"}) + "\n")
+    with pytest.raises(DataError, match="E0804"):
+        ragassay.check_testset(tmp_path / "rows.jsonl")
+
+
+def test_a_set_is_checked_without_its_documents_as_far_as_that_goes(tmp_path: Path) -> None:
+    documents = [{"id": name, "text": text} for name, text in PAGES.items()]
+    ragassay.make_testset(documents, size=4, types=["simple"], out=tmp_path / "set.jsonl")
+    found = ragassay.check_testset(tmp_path / "set.jsonl", real=["when was it built"] * 30)
+    assert found.failing == 0
+    assert any("the documents are not at" in note for note in found.notes)
+    absent = {figure.name for figure in found.figures if figure.value is None}
+    assert absent == {"words taken from the source", "found first by BM25", "documents covered"}
+    assert found.likeness is not None
+    assert found.likeness.auc is None  # four questions are too few for a classifier
+    again = ragassay.check_testset(tmp_path / "set.jsonl", docs=documents)
+    assert all(figure.value is not None for figure in again.figures)
+
+
+def test_quotas_add_up_to_the_size() -> None:
+    # 10 over 1/3, 1/3, 1/3: the largest remainder decides, by name where they are equal.
+    assert apportion({"a": 1, "b": 1, "c": 1}, 10) == {"a": 4, "b": 3, "c": 3}
+    assert read_types(["simple=3,unanswerable=1"]) == {"simple": 0.75, "unanswerable": 0.25}
+    for wrong in (["simpel"], ["simple=0"], ["simple=x"]):
+        with pytest.raises(ragassay.RagAssayError, match="E0803"):
+            read_types(wrong)
