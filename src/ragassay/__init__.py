@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from ragassay.core import Context, RagAssayError, Request, Sample, Score
     from ragassay.metrics import metric
+    from ragassay.stress.door import astress_test, stress_test
     from ragassay.trust import audit_table
     from ragassay.trust.measure import (
         benchmark,
@@ -59,6 +60,7 @@ __all__ = [
     "aevaluate",
     "aoptimise",
     "aresume",
+    "astress_test",
     "audit_table",
     "benchmark",
     "calibrate",
@@ -80,6 +82,7 @@ __all__ = [
     "probe",
     "repeat",
     "resume",
+    "stress_test",
 ]
 
 _lazy_name = lazy_names(
@@ -98,6 +101,7 @@ _lazy_name = lazy_names(
         ),
         "core": ("Context", "RagAssayError", "Request", "Sample", "Score"),
         "metrics": ("metric",),
+        "stress.door": ("astress_test", "stress_test"),
         "trust": ("audit_table",),
         "tuning.door": ("aoptimise", "optimise"),
         "trust.measure": (
