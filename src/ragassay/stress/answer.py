@@ -103,6 +103,11 @@ class Answer:
         """Whether a text can be searched for it: it is no bare yes or no."""
         return self.is_typed or bool(self.own_stems - {"yes", "no"})
 
+    @property
+    def is_named_in_question(self) -> bool:
+        """Whether the question holds all its words, so that every passage about it does as well."""
+        return not self.is_typed and not self.own_stems
+
     def leaks_in(self, passage: str) -> str:
         """Why a passage may give the answer away, "" where it does not. It rather finds too much:
         any one value of the answer is enough.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragassay.core import Context, NothingToDo, Sample
-from ragassay.stress.distractors import Distractor, DistractorMaker, Written, names_of
+from ragassay.stress.distractors import Distractor, DistractorMaker, Written, alternatives_of
 from ragassay.stress.levels import (
     CLEAN,
     CLOSED,
@@ -128,7 +128,9 @@ class _Planner:
         self._rows = rows
         self._wanted = wanted
         self._pool = PassagePool(rows.passages)
-        self._maker = DistractorMaker(self._pool, names_of(rows.answerable), wanted.seed, written)
+        self._maker = DistractorMaker(
+            self._pool, alternatives_of(rows.answerable), wanted.seed, written
+        )
         self._planned: dict[str, PlannedRow] = {}
         self._left_out: list[LeftOut] = list(rows.left_out)
         self._rejected = 0

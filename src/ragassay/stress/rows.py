@@ -172,8 +172,10 @@ def _sorted_in(sample: Sample) -> tuple[StressRow | None, str]:
     if not sample.contexts:
         return None, "it has no contexts"
     answer = Answer(sample.question or "", reference)
+    if answer.is_named_in_question:
+        return None, "its question names the answer, as passages about it do"
     if not answer.is_checkable:
-        return None, f"passages cannot be searched for the answer {shorten(answer.text, 30)}"
+        return None, "passages cannot be searched for a yes or no"
     support = _support(sample.contexts, answer)
     if not support:
         return None, "its contexts do not hold the answer"

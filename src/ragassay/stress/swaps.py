@@ -10,12 +10,14 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TypeVar
 
 from ragassay.models.offline.facts.names import Name, same_name
 from ragassay.models.offline.facts.number_words import SMALL
 from ragassay.models.offline.facts.quantities import Quantity
 from ragassay.models.offline.facts.same_quantity import same_quantity
+from ragassay.scoring import words
 from ragassay.stress.answer import Answer, facts_of
 
 _Item = TypeVar("_Item")
@@ -29,6 +31,8 @@ January February March April May June July August September October November Dec
 """
 _MONTHS = _MONTH_NAMES.split()
 _MONTH = re.compile(rf"\b(?:{'|'.join(_MONTHS)})\b")
+_ASKING = frozenset(("who", "whom", "whose", "when", "where", "what", "which", "why", "how"))
+_LONGEST_PHRASE = 4
 _WORDS_OF_NUMBERS = {number: word for word, number in SMALL.items() if number}
 
 
@@ -43,11 +47,32 @@ class Change:
     text: str
 
 
-def changes(answer: Answer, names: Sequence[str], chance: random.Random) -> Iterator[Change]:
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """What an answer may be changed to: a name or phrase that another question or passage holds.
+    asks: the first word of that question ("who"), "" where it is of a passage.
+    """
+
+    text: str
+    asks: str = ""
+    is_name: bool = True
+
+
+def asks(question: str) -> str:
+    """The word by which a question asks, "" where there is none."""
+    for word in words(question):
+        if word in _ASKING:
+            return word
+    return ""
+
+
+def changes(
+    answer: Answer, others: Sequence[Alternative], chance: random.Random
+) -> Iterator[Change]:
     """Changed answers, each another one; the first value that can be changed is the one that is.
 
-    names: other names, of which a name is replaced by those most like it. Nothing where the answer
-    holds no year, month, number or name.
+    others: of which a name or phrase is replaced by those most like it. Nothing where the answer is
+    a long text without year, month, number or name.
     """
     text = answer.text
     years = [d for d in answer.dates if d.years and _YEAR.search(text, d.start, d.end)]
@@ -63,11 +88,16 @@ def changes(answer: Answer, names: Sequence[str], chance: random.Random) -> Iter
         for month in _shuffled([m for m in _MONTHS if m != match[0]], chance):
             yield _change(text, match.start(), match.end(), month)
         return
-    if answer.quantities:
-        yield from _other_numbers(text, answer.quantities[0], chance)
+    # "Slaughterhouse-Five" is a name and no number.
+    numbers = [q for q in answer.quantities if text[max(0, q.start - 1) : q.start] != "-"]
+    if numbers:
+        yield from _other_numbers(text, numbers[0], chance)
         return
     if answer.names:
-        yield from _other_names(answer, answer.names[0], names, chance)
+        name = answer.names[0]
+        yield from _others(answer, (name.start, name.end), others, chance, is_name=True)
+    elif len(text.split()) <= _LONGEST_PHRASE:
+        yield from _others(answer, (0, len(text)), others, chance, is_name=False)
 
 
 def changed(passage: str, answer: Answer, change: Change) -> str | None:
@@ -107,7 +137,7 @@ def _places_of_name(
     passage: str, answer: Answer, change: Change
 ) -> Iterator[tuple[int, int, str | None]]:
     taken: list[tuple[int, int]] = []
-    for match in re.finditer(rf"\b{re.escape(change.old)}\b", passage):
+    for match in re.finditer(rf"\b{re.escape(change.old)}\b", passage, re.IGNORECASE):
         taken.append(match.span())
         yield match.start(), match.end(), change.new
     name = next((n for n in answer.names if _written(answer, n) == change.old), None)
@@ -119,9 +149,12 @@ def _places_of_name(
             continue
         if not same_name(name, other):
             continue
-        # A surname or a short form is changed to the last word of the new name.
-        is_part = set(other.words) <= set(name.words)
-        yield other.start, other.end, change.new.split()[-1] if is_part else None
+        # A surname is changed to the last word of the new name, a longer form to all of it. What
+        # only shares a word is another name; if it gave the answer away, the check would say so.
+        if set(other.words) <= set(name.words):
+            yield other.start, other.end, change.new.split()[-1]
+        elif set(name.words) <= set(other.words):
+            yield other.start, other.end, change.new
 
 
 def _written(answer: Answer, value: Quantity | Name) -> str:
@@ -177,19 +210,30 @@ def _renumbered(there: str, change: Change) -> str | None:
     return _scaled(there, new / old) if old else None
 
 
-def _other_names(
-    answer: Answer, name: Name, names: Sequence[str], chance: random.Random
+def _others(
+    answer: Answer,
+    span: tuple[int, int],
+    others: Sequence[Alternative],
+    chance: random.Random,
+    *,
+    is_name: bool,
 ) -> Iterator[Change]:
-    old = _written(answer, name)
+    """Other names or phrases in the place of one, first those that answer such a question, then
+    those of as many words.
+    """
+    old = answer.text[span[0] : span[1]]
     size = len(old.split())
-    near = [other for other in names if len(other.split()) == size]
-    far = [other for other in names if len(other.split()) != size]
+    asked = asks(answer.question)
     seen = {word.lower() for word in (*old.split(), *answer.question.split())}
-    for other in (*_shuffled(near, chance), *_shuffled(far, chance)):
-        words = {word.lower() for word in other.split()}
-        if words & seen:
-            continue
-        yield _change(answer.text, name.start, name.end, other)
+    ranked: list[tuple[tuple[bool, bool], str]] = []
+    for other in _shuffled(others, chance):
+        if other.is_name == is_name:
+            is_far = not (asked and other.asks == asked)
+            ranked.append(((is_far, len(other.text.split()) != size), other.text))
+    ranked.sort(key=itemgetter(0))
+    for _, text in ranked:
+        if not {word.lower() for word in text.split()} & seen:
+            yield _change(answer.text, span[0], span[1], text)
 
 
 def _shuffled(items: Sequence[_Item], chance: random.Random) -> list[_Item]:
