@@ -106,7 +106,8 @@ class Answer:
     @property
     def is_named_in_question(self) -> bool:
         """Whether the question holds all its words, so that every passage about it does as well."""
-        return not self.is_typed and not self.own_stems
+        asked = facts_of(self.question).vocabulary
+        return not self.is_typed and self.facts.vocabulary <= asked
 
     def leaks_in(self, passage: str) -> str:
         """Why a passage may give the answer away, "" where it does not. It rather finds too much:

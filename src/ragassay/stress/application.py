@@ -8,7 +8,8 @@ reads it; the passages that it returns do not replace those that it was given.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ragassay.core import Sample, SetupError, shorten
@@ -20,13 +21,14 @@ RowApp = Callable[[Sample], Any]
 """What the engine runs: a function of the planned row."""
 
 
-def row_app(
+@contextmanager
+def opened_app(
     app: str | Callable[..., Any],
     *,
     retriever: str | None = None,
     headers: Sequence[str] = (),
-) -> RowApp:
-    """The system as the engine runs it.
+) -> Iterator[RowApp]:
+    """The system as the engine runs it; a retriever is replaced until the context ends.
 
     app: a function or "module:function" of (question, contexts), of the question alone with
     `retriever`, or of the row; or the http(s):// address of an endpoint. retriever:
@@ -42,7 +44,8 @@ def row_app(
                 where="--retriever",
                 fix="leave it out: the endpoint gets the contexts with the question",
             )
-        return HttpApp(app, headers)
+        yield HttpApp(app, headers)
+        return
     function = _loaded(app) if isinstance(app, str) else app
     if not callable(function):
         raise SetupError(
@@ -52,9 +55,14 @@ def row_app(
             why=f"it is a {type(function).__name__}",
             fix="give a function of (question, contexts)",
         )
-    if retriever is not None:
-        return _wrapped(function, WrappedRetriever(retriever))
-    return _with_contexts(function)
+    if retriever is None:
+        yield _with_contexts(function)
+        return
+    replaced = WrappedRetriever(retriever)
+    try:
+        yield _wrapped(function, replaced)
+    finally:
+        replaced.restore()
 
 
 def _loaded(name: str) -> Any:

@@ -7,7 +7,8 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from ragassay.core import (
     digest,
     shorten,
 )
-from ragassay.stress.application import row_app
+from ragassay.stress.application import opened_app
 from ragassay.stress.counterfactual import Policy, counterfactual_result
 from ragassay.stress.figures import Rate, rate
 from ragassay.stress.headline import TOLERANCE, findings
@@ -124,9 +125,9 @@ def stress_test(  # plain: it is the signature, and what each argument means
         write_rows(plan, {}, out)
     if confirm is not None and not confirm(ready):
         raise NothingToDo("E0707", "The plan was declined, and nothing was asked.")
-    function, app_name = _system(app, retriever, recorded, app_headers, store)
     asked = {"app_timeout": app_timeout, "app_concurrency": app_concurrency, **options}
-    run = _run(ready, function, app_name, store, seed, asked)
+    with _system(app, retriever, recorded, app_headers, store) as (function, app_name):
+        run = _run(ready, function, app_name, store, asked)
     with run:
         results = {row.id: row for row in run.rows()}
         if out is not None:
@@ -243,13 +244,14 @@ def _judge_calls(plan: StressPlan, metric: str, judge: str) -> int:
     return sum(1 for p in plan.planned if p.is_judged and p.row.answer is not None)
 
 
+@contextmanager
 def _system(
     app: str | Callable[..., Any] | None,
     retriever: str | None,
     recorded: str | None,
     headers: Sequence[str],
     store: str | os.PathLike[str] | None,
-) -> tuple[Callable[..., Any], str]:
+) -> Iterator[tuple[Callable[..., Any], str]]:
     """The system as the engine runs it, and its name."""
     from ragassay.runs.application import name_of
 
@@ -262,10 +264,11 @@ def _system(
         )
     if recorded is not None:
         answers = recorded_app(recorded, store)
-        return answers, answers.name
+        yield answers, answers.name
+        return
     assert app is not None
-    function = row_app(app, retriever=retriever, headers=headers)
-    return function, app if isinstance(app, str) else name_of(app)
+    with opened_app(app, retriever=retriever, headers=headers) as function:
+        yield function, app if isinstance(app, str) else name_of(app)
 
 
 def _run(
@@ -273,7 +276,6 @@ def _run(
     app: Callable[..., Any],
     app_name: str,
     store: str | os.PathLike[str] | None,
-    seed: int,
     options: dict[str, Any],
 ) -> Run:
     """The run of the planned rows: a new one, or one that was stopped, gone on with."""

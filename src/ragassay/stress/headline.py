@@ -306,5 +306,5 @@ def _reads_one(found: IntegrationResult) -> bool:
 
 
 def _of(found: Rate | FactRate) -> str:
-    hits = round((found.value or 0.0) * found.of)
+    hits = found.hits if isinstance(found, FactRate) else len(found.rows)
     return f"{hits:,} of {found.of:,}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ragassay.core import Interval
-from ragassay.scoring import clustered_rate_interval
+from ragassay.scoring import MeanAccumulator
 from ragassay.stress.figures import Contrast, Pair, contrast, corrected
 from ragassay.stress.levels import CLEAN, without
 from ragassay.stress.outcomes import Outcome, Outcomes
@@ -19,11 +19,14 @@ MOST_SOURCES = 5
 
 @dataclass(frozen=True, slots=True)
 class FactRate:
-    """A share of sub-facts, over all rows. rows: ids of the rows that have one."""
+    """A share of sub-facts: the mean over rows. hits: facts that are counted in it, of how many there
+    are. rows: ids of the rows that have one.
+    """
 
     name: str
     value: float | None
     interval: Interval | None
+    hits: int
     of: int
     rows: tuple[str, ...] = ()
 
@@ -160,15 +163,20 @@ def _told(fact: SubFact, facts: tuple[SubFact, ...], outcome: Outcome) -> Told:
 
 
 def _fact_rate(name: str, items: Iterable[_Item]) -> FactRate:
-    clusters: dict[str, tuple[int, int]] = {}
-    rows: dict[str, None] = {}
-    of = hits = 0
+    """The mean over rows of the share of a row's sub-facts. Facts of one row depend on each other:
+    a row is the unit, and pooled facts would give too wide an interval or too narrow a one.
+    """
+    shares: dict[str, tuple[int, int]] = {}
+    clusters: dict[str, str] = {}
     for row_id, cluster, holds in items:
-        of += 1
-        hits += holds
-        so_far, size = clusters.get(cluster, (0, 0))
-        clusters[cluster] = (so_far + holds, size + 1)
-        if holds:
-            rows[row_id] = None
-    interval = clustered_rate_interval(clusters.values())
-    return FactRate(name, hits / of if of else None, interval, of, tuple(rows))
+        hits, of = shares.get(row_id, (0, 0))
+        shares[row_id] = (hits + holds, of + 1)
+        clusters[row_id] = cluster
+    means = MeanAccumulator()
+    for row_id, (hits, of) in shares.items():
+        means.add(hits / of, clusters[row_id])
+    found = means.result()
+    rows = tuple(row_id for row_id, (hits, _) in shares.items() if hits)
+    total = sum(of for _, of in shares.values())
+    told = sum(hits for hits, _ in shares.values())
+    return FactRate(name, found.mean, found.interval, told, total, rows)
