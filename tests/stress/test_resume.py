@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,7 +73,11 @@ def test_a_cap_stops_it_and_a_higher_one_goes_on(tmp_path: Path) -> None:
         return f"It was opened in {read(question, contexts)}"
 
     with LLMServer() as server:
-        options = {"judge": "openai:mock", "base_url": server.url, "store": tmp_path / "s.db"}
+        options: dict[str, Any] = {
+            "judge": "openai:mock",
+            "base_url": server.url,
+            "store": tmp_path / "s.db",
+        }
         with pytest.raises(BudgetExhausted) as stopped:
             ragassay.stress_test(system, ROWS, **TINY, **options, max_calls=6)
         assert stopped.value.code == "E0604"

@@ -19,8 +19,8 @@ MOST_SOURCES = 5
 
 @dataclass(frozen=True, slots=True)
 class FactRate:
-    """A share of sub-facts: the mean over rows. hits: facts that are counted in it, of how many there
-    are. rows: ids of the rows that have one.
+    """A share of sub-facts: the mean over rows. hits: facts that are counted in it; of: how many
+    there are. rows: ids of the rows that have one.
     """
 
     name: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from ragassay.core import Interval, shorten
 from ragassay.report import number_words
-from ragassay.report.tables import Block, Table
+from ragassay.report.tables import Block, Chart, Table
 from ragassay.report.wording import count, money
 from ragassay.stress.counterfactual import (
     POLICY_WORDS,
@@ -242,6 +242,9 @@ def _first_error(result: StressResult) -> str:
 def _details(result: StressResult) -> Iterator[Block]:
     noise = result.noise
     if noise is not None:
+        for arm in dict.fromkeys(cell.level.arm for cell in noise.cells):
+            yield ""
+            yield _chart(noise, arm)
         yield from ("", f"Every level of noise, {noise.tests} tests corrected together (Holm)")
         yield Table(_CELLS_HEAD, tuple(_cell_row(cell) for cell in noise.cells))
         yield from ("", "Levels together, positions, and filler alone")
@@ -271,6 +274,44 @@ def _details(result: StressResult) -> Iterator[Block]:
     yield from ("", "Left out")
     left_out = [(one.id, one.test or "all tests", one.reason) for one in result.left_out]
     yield Table(("row", "test", "reason"), tuple(left_out))
+
+
+_ARM_WORDS = {
+    Arm.ADDED: "distractors added to the clean passages",
+    Arm.MATCHED: "distractors in the place of filler of the same length",
+}
+
+
+def _chart(noise: NoiseResult, arm: Arm) -> Chart:
+    """The share right over the number of distractors, a curve a kind, all positions together."""
+    cells = [cell for cell in noise.cells if cell.level.arm is arm and cell.contrast.n]
+    numbers = sorted({cell.level.number for cell in cells})
+    series = []
+    for kind in dict.fromkeys(cell.level.kind for cell in cells):
+        values = [_mean_right(cells, kind, numbers[0], at_base=True)]
+        values += [_mean_right(cells, kind, number) for number in numbers]
+        series.append((str(kind), tuple(values)))
+    ends = [f"{name} {_percent(values[-1])}" for name, values in series]
+    return Chart(
+        f"Right answers by number of distractors: {arm}",
+        f"{_ARM_WORDS[arm].capitalize()}; with {numbers[-1]}: {', '.join(ends)} right.",
+        "distractors",
+        ("0", *map(str, numbers)),
+        tuple(series),
+    )
+
+
+def _mean_right(
+    cells: Sequence[Cell], kind: Kind, number: int, *, at_base: bool = False
+) -> float | None:
+    """The share right over all positions, at the level or at its base."""
+    values = []
+    for cell in cells:
+        if (cell.level.kind, cell.level.number) == (kind, number):
+            value = cell.contrast.base if at_base else cell.contrast.value
+            if value is not None:
+                values.append(value)
+    return sum(values) / len(values) if values else None
 
 
 def _cell_row(cell: Cell) -> tuple[str, ...]:
