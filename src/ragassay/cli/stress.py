@@ -69,6 +69,18 @@ def stress(  # plain: a parameter is an option with its help
         str | None, typer.Option(help="By whose verdict a response is right [default: see docs].")
     ] = None,
     judge: Annotated[str, typer.Option(help="As of `ragassay evaluate`.")] = "offline",
+    writer: Annotated[
+        str | None, typer.Option(help="Model that writes distractors [default: rules alone].")
+    ] = None,
+    writer_base_url: Annotated[
+        str | None, typer.Option(help="Address of the writer [default: the judge's].")
+    ] = None,
+    writer_api_key_env: Annotated[
+        str | None, typer.Option(help="Variable with the writer's key [default: the judge's].")
+    ] = None,
+    writer_price: Annotated[
+        str | None, typer.Option(help="IN,OUT in US dollars per million tokens.")
+    ] = None,
     tolerance: Annotated[
         float, typer.Option(help="Share of rows up to which a weakness is let pass.")
     ] = 0.1,
@@ -118,6 +130,10 @@ def stress(  # plain: a parameter is an option with its help
             print_json(_forecast_json(ready))
             return False
         lines = [*plan_lines(ready.plan), _judge_line(ready)]
+        if ready.writer:
+            lines.append(
+                f"distractors by {ready.writer}: up to {ready.writer_calls:,} calls before"
+            )
         if forecast:
             print_lines(*lines)
             return False
@@ -143,6 +159,10 @@ def stress(  # plain: a parameter is an option with its help
                 policy=policy,
                 metric=metric,
                 judge=judge,
+                writer=writer,
+                writer_base_url=writer_base_url,
+                writer_api_key_env=writer_api_key_env,
+                writer_price=writer_price,
                 tolerance=tolerance,
                 limit=limit,
                 app_timeout=app_timeout,
@@ -204,6 +224,7 @@ def _forecast_json(ready: Prepared) -> dict[str, object]:
         "questions": len(plan.rows),
         "askings": askings(plan),
         "judge_calls": ready.judge_calls,
+        "writer_calls": ready.writer_calls,
         "metric": ready.metric,
         "power": as_json(power_of(plan)),
         "left_out": as_json(plan.left_out),

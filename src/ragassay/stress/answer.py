@@ -198,7 +198,7 @@ def other_years(text: str) -> Iterator[int]:
             rest += SMALL.get(word, 0)
         yield 100 * century + rest
     for match in _SHORT_YEAR.finditer(text):
-        for century in (17, 18, 19, 20):
+        for century in range(15, 21):
             yield 100 * century + int(match["year"])
 
 

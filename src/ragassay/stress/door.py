@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +60,9 @@ class Prepared:
     metric: str
     judge: str
     judge_calls: int
-    notes: tuple[str, ...] = field(default=())
+    writer: str = ""
+    writer_calls: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def stress_test(  # plain: it is the signature, and what each argument means
@@ -78,6 +80,10 @@ def stress_test(  # plain: it is the signature, and what each argument means
     policy: str = Policy.FOLLOW,
     metric: str | None = None,
     judge: str = "offline",
+    writer: str | None = None,
+    writer_base_url: str | None = None,
+    writer_api_key_env: str | None = None,
+    writer_price: str | None = None,
     tolerance: float = TOLERANCE,
     limit: int | None = None,
     mapping: Mapping[str, str] | None = None,
@@ -103,10 +109,12 @@ def stress_test(  # plain: it is the signature, and what each argument means
     numbers, kinds, positions, arms: the grid of the noise. policy: what is fine where passages are
     false: follow, flag or resist. metric: by whose verdict a response is right (default: with a
     judge `correctness`; offline the words of the reference where they are few, else
-    `correctness`). judge: as for `evaluate`. tolerance: the share of rows up to which an unwanted
-    behaviour is let pass. app_timeout: seconds a row. out: a JSONL file of every planned row with
-    its response. confirm: asked with the plan before the system is. options: of `evaluate`, for
-    the judge.
+    `correctness`). judge: as for `evaluate`. writer: a model that writes false answers and
+    passages on the topic, which are checked like those of the rules and used before them; it is
+    reached like the judge where its provider is the same. tolerance: the share of rows up to which
+    an unwanted behaviour is let pass. app_timeout: seconds a row. out: a JSONL file of every
+    planned row with its response. confirm: asked with the plan before the system is. options: of
+    `evaluate`, for the judge.
 
     The same call again after a stop or a kill goes on where it was: the system is not asked again
     for what it answered. Raises SetupError, DataError and NothingToDo (E11xx) for what cannot be
@@ -117,14 +125,25 @@ def stress_test(  # plain: it is the signature, and what each argument means
     policy_ = _choice(Policy, policy, "policy")
     _check_tolerance(tolerance)
     found = read_rows(rows, corpus=corpus, mapping=mapping, format=format, limit=limit)
-    plan = make_plan(found, wanted)
+    plan = make_plan(found, wanted, may_be_empty=writer is not None)
     name = metric or _metric_of(found, judge)
-    ready = Prepared(plan, name, judge, _judge_calls(plan, name, judge))
+    ready = Prepared(
+        plan,
+        name,
+        judge,
+        _judge_calls(plan, name, judge),
+        writer or "",
+        _writer_calls(found, writer),
+    )
     if out is not None:
         # A file that cannot be written is known before the system is asked.
         write_rows(plan, {}, out)
     if confirm is not None and not confirm(ready):
         raise NothingToDo("E0707", "The plan was declined, and nothing was asked.")
+    if writer is not None:
+        own = (writer_base_url, writer_api_key_env, writer_price)
+        ready, options = _with_writer(ready, found, judge, own, store, options)
+        plan = ready.plan
     asked = {"app_timeout": app_timeout, "app_concurrency": app_concurrency, **options}
     with _system(app, retriever, recorded, app_headers, store) as (function, app_name):
         run = _run(ready, function, app_name, store, asked)
@@ -133,6 +152,58 @@ def stress_test(  # plain: it is the signature, and what each argument means
         if out is not None:
             write_rows(plan, results, out)
         return _result(ready, run, results, app_name, policy_, tolerance, started)
+
+
+_WRITERS = (
+    "max_tokens",
+    "reasoning_effort",
+    "extra_body",
+    "headers",
+    "proxy",
+    "ca",
+    "max_calls",
+    "max_cost",
+    "no_network",
+    "force",
+)
+"""Options of the judge that hold for the writer as well."""
+
+
+def _writer_calls(rows: TestRows, writer: str | None) -> int:
+    return 0 if writer is None else 2 * len(rows.answerable)
+
+
+def _with_writer(
+    ready: Prepared,
+    rows: TestRows,
+    judge: str,
+    own: tuple[str | None, str | None, str | None],
+    store: str | os.PathLike[str] | None,
+    options: dict[str, Any],
+) -> tuple[Prepared, dict[str, Any]]:
+    """The plan with what the writer wrote, and the options with what its calls leave of the
+    caps.
+    """
+    from ragassay.stress.writer import written
+
+    given = {name: options[name] for name in _WRITERS if options.get(name) is not None}
+    same = ready.writer.partition(":")[0] == judge.partition(":")[0]
+    for name, value in zip(("base_url", "api_key_env", "price"), own, strict=True):
+        value = value if value is not None or not same else options.get(name)
+        if value is not None:
+            given[name] = value
+    if "tell" in options:
+        given["tell"] = options["tell"]
+    made = written(rows.answerable, ready.writer, store=store, options=given)
+    plan = make_plan(rows, ready.plan.wanted, made.by_row)
+    left = dict(options)
+    spent = made.ledger.confirmed
+    if left.get("max_calls") is not None:
+        left["max_calls"] = max(0, left["max_calls"] - spent.calls - made.ledger.uncertain_calls)
+    if left.get("max_cost") is not None:
+        cost = (spent.cost or 0.0) + made.ledger.uncertain_cost
+        left["max_cost"] = max(0.0, left["max_cost"] - cost)
+    return replace(ready, plan=plan, notes=(made.note(ready.writer),)), left
 
 
 async def astress_test(
@@ -383,6 +454,7 @@ def _result(
         rows=tuple(map(_at_level, outcomes)),
         ledger=run.ledger,
         seconds=round(time.monotonic() - started, 3),
+        notes=ready.notes,
     )
 
 

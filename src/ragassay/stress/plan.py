@@ -115,10 +115,25 @@ class StressPlan:
 
 
 def make_plan(
-    rows: TestRows, wanted: Wanted, written: Mapping[str, Written] | None = None
+    rows: TestRows,
+    wanted: Wanted,
+    written: Mapping[str, Written] | None = None,
+    *,
+    may_be_empty: bool = False,
 ) -> StressPlan:
-    """The plan of these rows. Raises NothingToDo E1101 where no row can be tested as asked."""
-    return _Planner(rows, wanted, written or {}).plan()
+    """The plan of these rows. written: what a writer made, by row. Raises NothingToDo E1101
+    where no row can be tested as asked, unless it may be empty.
+    """
+    plan = _Planner(rows, wanted, written or {}).plan()
+    if not plan.planned and not may_be_empty:
+        raise NothingToDo(
+            "E1101",
+            "No row can be tested as asked.",
+            where=rows.source,
+            why=_reasons(plan.left_out),
+            fix="ask for other tests, fewer distractors (--numbers 1,3), or give --corpus FILE",
+        )
+    return plan
 
 
 class _Planner:
@@ -159,14 +174,6 @@ class _Planner:
             for row in self._rows.unanswerable:
                 self._add(PlannedRow(row, NEGATIVE, row.contexts))
                 negatives.append(row)
-        if not self._planned:
-            raise NothingToDo(
-                "E1101",
-                "No row can be tested as asked.",
-                where=self._rows.source,
-                why=_reasons(self._left_out),
-                fix="ask for other tests, fewer distractors (--numbers 1,3), or give --corpus FILE",
-            )
         return StressPlan(
             self._wanted,
             self._rows.source,
