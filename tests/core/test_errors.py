@@ -58,7 +58,7 @@ def test_a_code_outside_the_catalogue_cannot_be_raised() -> None:
 def test_every_code_in_the_source_is_in_the_catalogue_and_every_catalogued_code_is_used() -> None:
     used = set()
     for path in SOURCES:
-        used |= set(re.findall(r'"(E0\d{3})"', path.read_text()))
+        used |= set(re.findall(r'"(E\d{4})"', path.read_text()))
     assert used <= set(error_catalogue())
     assert set(error_catalogue()) - used == set(), "codes that nothing raises"
 

@@ -207,8 +207,8 @@ EXPECTED = {
     ),
     "topic_passages": (
         "topic_passages@1",
-        "77f5daa091484b50977b51db0381fabe",
-        "68f26d5ff2a8d0201ea04353097d0129",
+        "fa540477e5625e9df6c49ce2b2981d6f",
+        "5ac80929fc34d4451a90042e200c69db",
         "",
     ),
     "trivial": (
