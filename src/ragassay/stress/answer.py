@@ -109,6 +109,17 @@ class Answer:
         asked = facts_of(self.question).vocabulary
         return not self.is_typed and self.facts.vocabulary <= asked
 
+    def is_false_in(self, passage: str, old: str) -> bool:
+        """Whether a passage in which the value `old` of the answer was changed no longer gives the
+        answer: nothing of an answer of one value is left there, and of a longer one not that value.
+        """
+        values = len(self.dates) + len(self.quantities) + len(self.names)
+        if values <= 1:
+            return not self.leaks_in(passage)
+        if self.is_stated_in(passage):
+            return False
+        return not Answer(self.question, old).leaks_in(passage)
+
     def leaks_in(self, passage: str) -> str:
         """Why a passage may give the answer away, "" where it does not. It rather finds too much:
         any one value of the answer is enough.

@@ -101,7 +101,7 @@ class DistractorMaker:
             texts = []
             for place in row.support:
                 text = changed(row.contexts[place].text, row.answer, change)
-                if text is None or row.answer.leaks_in(text):
+                if text is None or not row.answer.is_false_in(text, change.old):
                     break
                 texts.append(text)
             else:
@@ -151,7 +151,9 @@ class DistractorMaker:
             misses += 1
             for place in row.support:
                 text = changed(row.contexts[place].text, row.answer, change)
-                if text is None or text in seen or row.answer.leaks_in(text):
+                if text is None or text in seen:
+                    continue
+                if not row.answer.is_false_in(text, change.old):
                     continue
                 seen.add(text)
                 misses = 0

@@ -199,17 +199,20 @@ class _Planner:
     # -- noise
 
     def _add_noise(self, row: StressRow) -> bool:
-        """Plan a row at all levels of noise, and say whether it can be had at all of them."""
+        """Plan a row at all levels of each kind of noise that it can be had at, and say whether
+        there is one: of a kind it is at every level or at none.
+        """
         grid = self._wanted.grid
         made = self._maker.made(row, grid.most, grid.kinds)
         self._rejected += made.rejected
-        if made.short:
-            kind, why = next(iter(made.short.items()))
+        for kind, why in made.short.items():
             self._leave_out(row, Test.NOISE, f"not {grid.most} {kind} distractors: {why}")
+        kinds = [kind for kind in grid.kinds if kind not in made.short]
+        if not kinds:
             return False
         everything: list[Distractor] = []
-        for found in made.by_kind.values():
-            everything += found
+        for kind in kinds:
+            everything += made.by_kind[kind]
         size = slot_size(everything)
         self._add_clean(row)
         self._add(PlannedRow(row, CLOSED, ()))
@@ -218,7 +221,8 @@ class _Planner:
                 contexts = matched(row.contexts, (), grid.most, position, size)
                 self._add(PlannedRow(row, padded(position), contexts))
         for level in grid.levels():
-            self._add_level(row, level, made.by_kind[level.kind][: level.number], size)
+            if level.kind in kinds:
+                self._add_level(row, level, made.by_kind[level.kind][: level.number], size)
         return True
 
     def _add_level(

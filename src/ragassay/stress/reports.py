@@ -218,7 +218,7 @@ def _ground(result: StressResult) -> Iterator[str]:
         yield f"{count(result.unjudged, 'response')} without a verdict: left out of the figures."
     reasons = Counter((one.test or "all tests", one.reason) for one in result.left_out)
     for (test, reason), number in reasons.most_common(2):
-        yield f"Left out of {test}: {count(number, 'row')} ({shorten(reason, 70)})."
+        yield f"Left out of {test}: {count(number, 'row')} ({shorten(reason, 100)})."
     calls = result.ledger.confirmed.calls
     spent = (
         f"{count(calls, 'call')} of the judge, {money(result.ledger.confirmed.cost)}. "
