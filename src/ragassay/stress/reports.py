@@ -24,7 +24,7 @@ from ragassay.stress.power import points
 from ragassay.stress.rejection import RejectionResult
 from ragassay.stress.result import StressResult
 
-_SHOWN = 4
+_SHOWN = 3
 _ROWS = 12
 _CELLS_HEAD = (
     "level",
@@ -136,7 +136,7 @@ def _rejection(found: RejectionResult) -> Iterator[Block]:
     )
     (answered, held_back), (invented, declined) = found.table
     yield Table(
-        ("", "answered", "declined"),
+        ("questions", "answered", "declined"),
         (
             ("answerable", str(answered), str(held_back)),
             ("unanswerable", str(invented), str(declined)),
