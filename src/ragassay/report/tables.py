@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ragassay.core import Figure
+from ragassay.core.display import Displayed
 from ragassay.report.wording import number_words
 
 
@@ -33,6 +34,16 @@ class Chart:
 
 Block = str | Table | Chart
 """A line, a table or a chart of a report."""
+
+
+class Reported(Displayed):
+    """A result whose report is lines and tables, in a notebook, printed and in the terminal."""
+
+    __slots__ = ()
+
+    def blocks(self) -> Iterable[Block]:
+        """The report: the outcome first; an empty line ends a part."""
+        raise NotImplementedError
 
 
 def figure_table(figures: Iterable[Figure]) -> Table:
