@@ -185,7 +185,10 @@ def test_each_way_to_meet_an_unanswerable_question_is_a_class(
     rejects = name in ("abstains", "asks back")
     assert found.rejected.value == float(rejects)
     assert found.over_refused.value == 0.0
-    assert found.table == ((8, 0), (0, 8) if rejects else (8, 0))
+    fails = name == "returns no text"
+    assert found.table[0] == (8, 0, 0)
+    assert found.table[1] == (8 * (not rejects and not fails), 8 * rejects, 8 * fails)
+    assert found.answered.value == float(not rejects and not fails)
     assert found.utility == (1.0 if rejects else 0.0)
 
 

@@ -40,7 +40,10 @@ _GROUPS = {
     "E07": ("Optimising a judge", "Exit code 2, before anything is asked (E0704: before the end)."),
     "E11": (
         "Stress tests",
-        "Exit code 2, before the system is asked (E1101: 6; E1106: after it, with all answers kept).",
+        (
+            "Exit code 2, before the system is asked (E1101: 6; E1106: after it, with all answers"
+            " kept)."
+        ),
     ),
 }
 

@@ -237,13 +237,12 @@ def _cost(cell: Cell) -> float:
 
 
 def _of_rejection(found: RejectionResult, tolerance: float) -> Iterator[Finding]:
-    rejected, refused = found.rejected, found.over_refused
-    if rejected.interval is not None and 1 - rejected.interval.high > tolerance:
-        answered = rejected.of - len(rejected.rows)
+    answered, refused = found.answered, found.over_refused
+    if answered.low > tolerance:
         yield _finding(
             Weakness.ANSWERS,
-            1 - rejected.interval.high,
-            f"It answers {answered} of {rejected.of} questions that its passages cannot answer.",
+            answered.low,
+            f"It answers {_of(answered)} questions that its passages cannot answer.",
         )
     if refused.low > tolerance:
         yield _finding(

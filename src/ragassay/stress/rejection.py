@@ -26,7 +26,8 @@ class RejectionResult:
     """The two-by-two table and what is in it.
 
     rejected: share of unanswerable rows that are declined. over_refused: share of answerable ones
-    that are declined. table: (answered, declined) of answerable rows, then of unanswerable ones.
+    that are declined; answered: share of unanswerable rows that are answered (a failure is
+    neither). table: (answered, declined, no answer) of answerable rows, then of unanswerable ones.
     classes: what became of unanswerable rows -> ids. criterion: above 0 for a system that rather
     answers. utility: mean over both kinds of rows of 1 for a right answer or a due refusal, 0 for
     declining what could be answered, -1 for a wrong answer or an answer without evidence.
@@ -34,7 +35,8 @@ class RejectionResult:
 
     rejected: Rate
     over_refused: Rate
-    table: tuple[tuple[int, int], tuple[int, int]]
+    answered: Rate
+    table: tuple[tuple[int, int, int], tuple[int, int, int]]
     classes: Mapping[str, tuple[str, ...]]
     d_prime: float | None
     criterion: float | None
@@ -69,7 +71,8 @@ def rejection_result(outcomes: Outcomes) -> RejectionResult | None:
     return RejectionResult(
         rejected,
         refused,
-        ((answered, held_back), (len(unanswerable) - declined, declined)),
+        rate("answers what cannot be answered", map(_answered, unanswerable)),
+        (_counts(answerable), _counts(unanswerable)),
         {name: tuple(ids) for name, ids in sorted(classes.items())},
         None if found is None else found.d_prime,
         None if found is None else -found.criterion,
@@ -82,6 +85,17 @@ def rejection_result(outcomes: Outcomes) -> RejectionResult | None:
 def _declined(outcome: Outcome) -> tuple[str, str, bool]:
     row = outcome.planned.row
     return row.id, row.cluster, outcome.declines
+
+
+def _answered(outcome: Outcome) -> tuple[str, str, bool]:
+    row = outcome.planned.row
+    return row.id, row.cluster, outcome.answers
+
+
+def _counts(outcomes: list[Outcome]) -> tuple[int, int, int]:
+    answered = sum(o.answers for o in outcomes)
+    declined = sum(o.declines for o in outcomes)
+    return answered, declined, len(outcomes) - answered - declined
 
 
 def _class_of(outcome: Outcome) -> str:

@@ -134,14 +134,10 @@ def _rejection(found: RejectionResult) -> Iterator[Block]:
         f"Rejection: {_rate(found.rejected)} of {found.rejected.of} unanswerable questions"
         f" declined; {_rate(found.over_refused)} of {found.over_refused.of} answerable ones too."
     )
-    (answered, held_back), (invented, declined) = found.table
-    yield Table(
-        ("questions", "answered", "declined"),
-        (
-            ("answerable", str(answered), str(held_back)),
-            ("unanswerable", str(invented), str(declined)),
-        ),
-    )
+    rows = []
+    for name, counts in zip(("answerable", "unanswerable"), found.table, strict=True):
+        rows.append((name, *map(str, counts)))
+    yield Table(("questions", "answered", "declined", "no answer"), tuple(rows))
     if found.d_prime is not None:
         classes = ", ".join(f"{len(ids)} {name}" for name, ids in found.classes.items())
         yield (
@@ -217,8 +213,9 @@ def _ground(result: StressResult) -> Iterator[str]:
     if result.unjudged:
         yield f"{count(result.unjudged, 'response')} without a verdict: left out of the figures."
     reasons = Counter((one.test or "all tests", one.reason) for one in result.left_out)
-    for (test, reason), number in reasons.most_common(2):
-        yield f"Left out of {test}: {count(number, 'row')} ({shorten(reason, 100)})."
+    for (test, reason), number in reasons.most_common(1):
+        more = f"; {len(reasons) - 1} more reasons: --json" if len(reasons) > 1 else ""
+        yield f"Left out of {test}: {count(number, 'row')} ({shorten(reason, 100)}){more}."
     calls = result.ledger.confirmed.calls
     spent = (
         f"{count(calls, 'call')} of the judge, {money(result.ledger.confirmed.cost)}. "
