@@ -48,6 +48,11 @@ def test_the_terminal_gets_at_most_forty_lines(result: StressResult) -> None:
     assert lines <= 40
 
 
+def test_in_python_it_prints_itself(result: StressResult) -> None:
+    first = str(result).splitlines()[0]
+    assert first.startswith("Fails. It gives no answer in ")
+
+
 def test_every_figure_has_the_rows_behind_it_in_json(result: StressResult) -> None:
     found = json.loads(json.dumps(as_json(result)))
     assert found["noise"]["cells"][0]["contrast"]["n"] > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
+from typing import TYPE_CHECKING
 
 from ragassay.core import Interval, shorten
 from ragassay.report import number_words
@@ -22,7 +23,9 @@ from ragassay.stress.levels import Arm, Kind
 from ragassay.stress.noise import Cell, NoiseResult
 from ragassay.stress.power import points
 from ragassay.stress.rejection import RejectionResult
-from ragassay.stress.result import StressResult
+
+if TYPE_CHECKING:
+    from ragassay.stress.result import StressResult
 
 _SHOWN = 3
 _ROWS = 12

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ragassay.core import Ledger
+from ragassay.report.tables import Block, Reported
 from ragassay.stress.counterfactual import CounterfactualResult
 from ragassay.stress.figures import Rate
 from ragassay.stress.headline import Finding
@@ -13,6 +14,7 @@ from ragassay.stress.integration import IntegrationResult
 from ragassay.stress.noise import NoiseResult
 from ragassay.stress.power import Power
 from ragassay.stress.rejection import RejectionResult
+from ragassay.stress.reports import stress_report
 from ragassay.stress.rows import LeftOut
 
 
@@ -34,7 +36,7 @@ class RowAtLevel:
 
 
 @dataclass(frozen=True, slots=True)
-class StressResult:
+class StressResult(Reported):
     """What a stress test came to.
 
     run: id of the run in the store, with every question, its passages and the response. findings:
@@ -69,3 +71,7 @@ class StressResult:
     ledger: Ledger
     seconds: float
     notes: tuple[str, ...] = ()
+
+    def blocks(self) -> list[Block]:
+        """The report: the findings, each test, what it rests on."""
+        return stress_report(self)
