@@ -332,6 +332,8 @@ def _real(data: Path) -> list[str]:
     lines.append(
         "Rules were written on train and dev rows; what is reported is of test rows. Asked: 99 % of"
         " passages that give the answer away are rejected; every row holds what its level asks for."
+        " One rule, the centuries of a year cut short, was mended on train rows after a first run"
+        " had shown its share on test rows."
     )
     lines += ["", "| planted leak | passages | rejected | held |", "|---|---|---|---|"]
     rows = real_rows(data, ("test",))
