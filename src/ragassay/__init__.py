@@ -32,12 +32,16 @@ if TYPE_CHECKING:
     )
     from ragassay.core import Context, RagAssayError, Request, Sample, Score
     from ragassay.metrics import metric
+<<<<<<< HEAD
     from ragassay.testsets.door import (
         acheck_testset,
         amake_testset,
         check_testset,
         make_testset,
     )
+=======
+    from ragassay.stress.door import astress_test, stress_test
+>>>>>>> stress
     from ragassay.trust import audit_table
     from ragassay.trust.measure import (
         benchmark,
@@ -68,6 +72,7 @@ __all__ = [
     "amake_testset",
     "aoptimise",
     "aresume",
+    "astress_test",
     "audit_table",
     "benchmark",
     "calibrate",
@@ -92,6 +97,7 @@ __all__ = [
     "probe",
     "repeat",
     "resume",
+    "stress_test",
 ]
 
 _lazy_name = lazy_names(
@@ -110,7 +116,11 @@ _lazy_name = lazy_names(
         ),
         "core": ("Context", "RagAssayError", "Request", "Sample", "Score"),
         "metrics": ("metric",),
+<<<<<<< HEAD
         "testsets.door": ("acheck_testset", "amake_testset", "check_testset", "make_testset"),
+=======
+        "stress.door": ("astress_test", "stress_test"),
+>>>>>>> stress
         "trust": ("audit_table",),
         "tuning.door": ("aoptimise", "optimise"),
         "trust.measure": (

@@ -145,6 +145,12 @@ EXPECTED = {
         "995fd015da839f77d8f336188fb59de2",
         "",
     ),
+    "false_answers": (
+        "false_answers@1",
+        "52143a116f4494dc1e915fdba8c9c1c5",
+        "7dab899e1537710fb8e723fd296c3027",
+        "",
+    ),
     "groundedness": (
         "groundedness@4",
         "0c63e2a49cb6ed40525af81542033e03",
@@ -198,6 +204,12 @@ EXPECTED = {
         "7ff162d3e2e464e3952a23ecec51dbb2",
         "d200de64322a64232ebe3e39a14e5032",
         "aa09b7fa9b2cbc0974368f6c3e1577e6",
+    ),
+    "topic_passages": (
+        "topic_passages@1",
+        "fa540477e5625e9df6c49ce2b2981d6f",
+        "5ac80929fc34d4451a90042e200c69db",
+        "",
     ),
     "trivial": (
         "trivial@1",

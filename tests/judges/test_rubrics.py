@@ -22,6 +22,7 @@ from ragassay.judges.llm.reply_form import schema
 from ragassay.judges.template import fill
 from ragassay.judges.text_rules.text_shape import shape_of
 from ragassay.metrics import catalogue
+from ragassay.stress.writer import WRITTEN_TEXTS
 
 RUBRICS = RubricRegistry.default()
 
@@ -67,11 +68,13 @@ def write(folder: Path, text: str, name: str = "mine.md") -> Path:
     return path
 
 
-def test_there_is_a_built_in_rubric_for_everything_that_metrics_ask_and_for_nothing_else() -> None:
+def test_there_is_a_built_in_rubric_for_all_that_metrics_and_writers_ask_and_for_nothing_else() -> (
+    None
+):
     asked = {rubric for kind in catalogue().values() for rubric in kind.declaration.rubrics} - {
         "similarity"
     }
-    assert set(RUBRICS.ids()) == asked
+    assert set(RUBRICS.ids()) == asked | set(WRITTEN_TEXTS.rubrics)
     assert RUBRICS.get("groundedness").ref == "groundedness@4"
     assert RUBRICS.custom == ()
 

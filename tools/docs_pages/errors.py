@@ -38,12 +38,20 @@ _GROUPS = {
         ),
     ),
     "E07": ("Optimising a judge", "Exit code 2, before anything is asked (E0704: before the end)."),
-    "E09": ("The web application", "Exit code 2 (E0901: 5), before anything is served."),
-    "E12": ("Labels of people", "Exit code 2, before anything is asked."),
     "E08": (
         "Test sets",
         "Exit code 2; 6 where there is no document with text or the plan was declined (E0802,"
         " E0806), 3 where nothing could be delivered (E0807).",
+    ),
+    "E09": ("The web application", "Exit code 2 (E0901: 5), before anything is served."),
+    "E11": (
+        "Stress tests",
+        "Exit code 2, before the system is asked (E1101: 6; E1106: after it, with all answers"
+        " kept).",
+    ),
+    "E12": (
+        "Labels of people",
+        "Exit code 2, before anything is asked.",
     ),
 }
 

@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ragassay.cli import doctor, interop, judging, trust, tuning, web
+from ragassay.cli import doctor, interop, judging, stress, trust, tuning, web
 from ragassay.cli.config import take_default_config
 from ragassay.cli.gate import gate as gate_command
 from ragassay.cli.github import guard_output
@@ -403,6 +403,7 @@ _COMMANDS = (
     (judging.certificates, "certificates", "List what was measured of judges."),
     (trust.probe, "probe", "Try to lead a judge astray."),
     (tuning.optimise, "optimise", "Improve a judge's rubric, certified or not at all."),
+    (stress.stress, "stress", "Try what your system does not stand."),
     (trust.estimate, "estimate", "Correct a run's figure by a few labels."),
     (trust.plan_labels, "plan-labels", "Say how many labels are needed."),
     (judging.calibrate, "calibrate", "Map scores to probabilities; try a cut."),

@@ -186,10 +186,14 @@ def print_lines(*lines: str) -> None:
 
 
 def print_blocks(blocks: Iterable[Block]) -> None:
-    """The lines and tables of a report on stdout."""
+    """The lines and tables of a report on stdout; of a chart its sentence."""
+    from ragassay.report.tables import Chart
+
     for block in blocks:
         if isinstance(block, str):
             print_lines(block)
+        elif isinstance(block, Chart):
+            print_lines(block.text)
         else:
             _print_table(block)
 

@@ -15,7 +15,7 @@ from ragassay.core import Certificate, JudgeBenchmark, RowResult, Score, Summary
 from ragassay.report.benchmark import render_benchmark
 from ragassay.report.certificates import render_certificate
 from ragassay.report.comparison import Comparison
-from ragassay.report.tables import Reported, Table
+from ragassay.report.tables import Chart, Reported, Table
 from ragassay.report.terminal import render_row, render_score
 from ragassay.report.terminal_comparison import render_comparison
 from ragassay.report.terminal_page import SIGNS, STYLE, Page, TerminalPage
@@ -72,6 +72,8 @@ def _(value: Reported, page: Page) -> None:
     for number, block in enumerate(value.blocks()):
         if isinstance(block, Table):
             page.table([(head, False) for head in block.head], block.rows)
+        elif isinstance(block, Chart):
+            page.line(block.text)
         elif block:
             page.line(block, "" if number else "bold")
         else:

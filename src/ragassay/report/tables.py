@@ -18,8 +18,22 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-Block = str | Table
-"""A line or a table of a report."""
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Shares as curves over some steps. text: what it shows, in a sentence. steps: their names,
+    from left to right. series: name of a curve -> its values in [0, 1], None where there is
+    none.
+    """
+
+    title: str
+    text: str
+    step_name: str
+    steps: tuple[str, ...]
+    series: tuple[tuple[str, tuple[float | None, ...]], ...]
+
+
+Block = str | Table | Chart
+"""A line, a table or a chart of a report."""
 
 
 class Reported(Displayed):

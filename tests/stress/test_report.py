@@ -1,0 +1,110 @@
+"""What is shown: on the terminal, on the page, and as JSON."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+import ragassay
+from ragassay.report.blocks_html import write_blocks_html
+from ragassay.report.jsonable import as_json
+from ragassay.report.tables import Chart, Table
+from ragassay.stress.reports import stress_report
+from ragassay.stress.result import StressResult
+from stress.test_analysis import FACTS
+from stress.test_application import ROWS, read
+
+HOSTILE = "<script>alert('x')</script>"
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> StressResult:
+    """A whole test of a system that breaks on near duplicates, with hostile texts in it."""
+
+    def system(question: str, contexts: list[str]) -> str:
+        if len(contexts) == 3:
+            raise ValueError(HOSTILE)
+        return read(question, contexts) if "bridge" in question else " ".join(contexts)
+
+    rows = [
+        *ROWS,
+        *FACTS,
+        {"id": HOSTILE, "question": HOSTILE, "reference": "1", "contexts": ["2"]},
+    ]
+    store = tmp_path_factory.mktemp("stress") / "s.db"
+    return ragassay.stress_test(system, rows, numbers=[1], store=store)
+
+
+def test_the_terminal_gets_at_most_forty_lines(result: StressResult) -> None:
+    lines = 0
+    for block in stress_report(result):
+        lines += len(block.rows) + 1 if isinstance(block, Table) else 1
+    assert lines <= 40
+
+
+def test_in_python_it_prints_itself(result: StressResult) -> None:
+    first = str(result).splitlines()[0]
+    assert first.startswith("Fails. It gives no answer in ")
+
+
+def test_every_figure_has_the_rows_behind_it_in_json(result: StressResult) -> None:
+    found = json.loads(json.dumps(as_json(result)))
+    assert found["noise"]["cells"][0]["contrast"]["n"] > 0
+    at = {(row["row"], row["level"]) for row in found["rows"]}
+    assert len(at) == found["askings"]
+    for cell in found["noise"]["cells"]:
+        level = cell["level"]
+        key = f"noise/{level['arm']}/{level['kind']}/{level['number']}/{level['position']}"
+        assert {(row, key) for row in cell["contrast"]["broken"]} <= at
+    assert found["left_out"][-1]["reason"]
+
+
+def test_the_page_holds_curves_and_levels_and_executes_nothing(
+    result: StressResult, tmp_path: Path
+) -> None:
+    page = tmp_path / "stress.html"
+    blocks = stress_report(result, details=True)
+    assert any(isinstance(block, Chart) for block in blocks)
+    write_blocks_html("Stress test", blocks, page)
+    text = page.read_text()
+    assert HOSTILE not in text
+    assert text.count("<polyline") == 8  # four kinds in two arms
+    write_blocks_html("Stress test", blocks, tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_bytes() == page.read_bytes()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_can_be_read_by_everybody(
+    result: StressResult, tmp_path: Path, scheme: Any
+) -> None:
+    page = tmp_path / "stress.html"
+    write_blocks_html("Stress test", stress_report(result, details=True), page)
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no browser here")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for width in (1280, 320):
+            context = browser.new_context(
+                color_scheme=scheme, viewport={"width": width, "height": 800}, bypass_csp=True
+            )
+            opened = context.new_page()
+            opened.goto(page.as_uri())
+            found = Axe().run(opened)
+            assert found.violations_count == 0, found.generate_report()
+        browser.close()
+
+
+def test_a_chart_breaks_where_a_value_is_missing(tmp_path: Path) -> None:
+    chart = Chart("T", "S", "steps", ("0", "1", "2", "3"), (("a", (1.0, None, 0.5, 0.0)),))
+    write_blocks_html("T", [chart], tmp_path / "t.html")
+    text = (tmp_path / "t.html").read_text()
+    # From the left: 46 to 466 in three steps; from the top: 12 at 100 %, 242 at 0 %.
+    assert 'points="46.0,12.0"' in text
+    assert 'points="326.0,127.0 466.0,242.0"' in text
