@@ -23,7 +23,7 @@ import errno
 from collections.abc import Iterable
 from typing import ClassVar
 
-LAST = {"E01": 11, "E02": 6, "E03": 18, "E04": 19, "E05": 10, "E06": 5, "E07": 7}
+LAST = {"E01": 11, "E02": 6, "E03": 19, "E04": 19, "E05": 10, "E06": 5, "E07": 7}
 """Range of codes -> the number of its last one. E01 command and options, E02 rubrics and metrics,
 E03 rows, E04 judge and provider, E05 store and machine, E06 gates, budgets and stops, E07
 optimising a judge. What each code means stands in errors.yaml.
