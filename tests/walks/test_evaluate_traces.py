@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from support.otlp_json import genai_request, openinference_request
+from support.receiver import Receiver, send
 from support.shell import Shell
 
 QUESTION = "When was the library founded?"
@@ -107,3 +108,47 @@ def test_what_an_instrumentor_did_not_record_is_named_with_what_to_set(shell: Sh
     lost = shell("ragassay evaluate bare.jsonl", code=2)
     assert lost.messages[0].startswith("error[E0319]")
     assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY" in lost.err
+
+
+def test_spans_sent_by_an_application_are_received_and_evaluated(shell: Shell) -> None:
+    with Receiver(shell.folder) as receiver:
+        # The command says what to set, and what to type next.
+        assert receiver.lines[0].startswith("receiving traces on http://127.0.0.1:")
+        assert set(receiver.exported) == {
+            "OTEL_EXPORTER_OTLP_ENDPOINT",
+            "OTEL_EXPORTER_OTLP_HEADERS",
+        }
+        for answer in (RIGHT, WRONG):
+            spans = [
+                {"name": "LangGraph", "attributes": {**ROOT, "output.value": answer}},
+                {"name": "search", "parent": 0, "attributes": TOOL},
+                {"name": "VectorStoreRetriever", "parent": 1, "attributes": RETRIEVER},
+            ]
+            send(receiver, spans, "openinference.instrumentation.langchain")
+        assert receiver.metric("ragassay_records_stored_total") == 6
+
+        done = shell("ragassay evaluate traces:last-24h --metrics groundedness")
+        assert done.messages[0].startswith("wrote the rows to ")
+        assert done.messages[1:4] == [
+            "question: input.value of the root in 2 rows",
+            "response: output.value of the root in 2 rows",
+            "contexts: documents of 1 retrieval in 2 rows",
+        ]
+        assert done.lines[0] == "1 of 2 rows pass, 1 fail, 0 undecided"
+        assert receiver.stopped() == ["received 6 records: 6 stored, 0 known already, 0 rejected"]
+
+
+KIND = "openinference.span.kind"
+ROOT = {
+    KIND: "CHAIN",
+    "input.value": QUESTION,
+    "session.id": "s-1",
+    # Nothing more comes: it need not be quiet for half a minute first.
+    "ragassay.trace.complete": True,
+}
+TOOL = {KIND: "TOOL", "tool.name": "search", "input.value": "library founded"}
+RETRIEVER = {
+    KIND: "RETRIEVER",
+    "input.value": "library founded",
+    "retrieval.documents.0.document.content": PASSAGE,
+}

@@ -73,12 +73,16 @@ class Assembly:
         count = 0
         for row in rows:
             count += 1
-            for name, source in row.turn.sources.items():
-                self._sources[name][source] += 1
-            for name, reason in row.turn.missing.items():
-                self._missing[name, reason, row.turn.scope] += 1
-        self.rows += count
+            self.note(row.turn.sources, row.turn.missing, row.turn.scope)
         self.without_turn += count == 0
+
+    def note(self, sources: Mapping[str, str], missing: Mapping[str, str], scope: str) -> None:
+        """Count one row, with what `Turn` says of its fields."""
+        self.rows += 1
+        for name, source in sources.items():
+            self._sources[name][source] += 1
+        for name, reason in missing.items():
+            self._missing[name, reason, scope] += 1
 
     def lines(self) -> list[str]:
         """One sentence each, for the user."""
@@ -87,6 +91,11 @@ class Assembly:
         if self.without_turn:
             left = _counted(self.without_turn, "trace")
             lines.append(f"left out {left} in which nobody asked anything (indexing, embeddings)")
+        return lines + self.lines_on_fields()
+
+    def lines_on_fields(self) -> list[str]:
+        """Where the fields were read, and what to set for those that are missing."""
+        lines: list[str] = []
         for name, sources in self._sources.items():
             said = [f"{source} in {_counted(count, 'row')}" for source, count in _largest(sources)]
             if said:
