@@ -47,7 +47,8 @@ class Receiver:
         while not any("ragassay evaluate" in line for line in self.lines):
             line = self.process.stdout.readline()
             if not line:
-                raise AssertionError(self.process.communicate()[1])
+                _, errors = self.process.communicate()
+                raise AssertionError(errors)
             self.lines.append(line.rstrip())
         self._errors: list[str] = []
         self._reader = threading.Thread(target=self._read_errors, daemon=True)
