@@ -165,13 +165,24 @@ class SpanRecords:
         return [ReadyTrace(bytes(row[0]), row[1], row[2]) for row in self._access.all(query)]
 
     def waiting(self) -> tuple[int, int | None]:
-        """(how many traces have spans that no row is made of yet, when the oldest of them was
-        received, in milliseconds).
+        """(how many traces have spans that no row is made of yet, when the oldest spans of which
+        none is made were received, in milliseconds; None where there are none).
         """
-        table = schema.traces.c
-        query = select(func.count(), func.min(table.last_received)).where(table.dirty)
-        count, oldest = self._access.all(query)[0]
-        return count, oldest
+        traces, spans, cursors = schema.traces.c, schema.spans.c, schema.cursors.c
+
+        def work(connection: Connection) -> tuple[int, int | None]:
+            dirty = select(func.count(), func.min(traces.last_received)).where(traces.dirty)
+            count, oldest = connection.execute(dirty).one()
+            position = select(cursors.position).where(cursors.name == _CURSOR)
+            # Spans that the index of traces has not come to.
+            behind = select(spans.received).where(
+                spans.id > func.coalesce(position.scalar_subquery(), 0)
+            )
+            first = connection.scalar(behind.order_by(spans.id).limit(1))
+            times = [time for time in (oldest, first) if time is not None]
+            return count, min(times, default=None)
+
+        return self._access.read(work)
 
     def of_trace(self, trace: bytes, limit: int) -> list[tuple[bytes, bytes]]:
         """(origin, span) of the spans of a trace, in the order of arrival."""

@@ -36,8 +36,11 @@ MOST_JSON = 8 << 20
 """Bytes of a request as sent, unpacked, and unpacked where it is JSON, which takes several times
 its size in memory.
 """
-_MOST_READING = 48 << 20
-"""Bytes of all requests that are being read: more is refused before it is read."""
+_MOST_AT_ONCE = 6 << 20
+"""Bytes, as sent, of all requests between their first byte and their acknowledgement, where there
+is more than one: a further one is refused before it is read, so that those that were taken do not
+wait long and no work is spent on what cannot be stored.
+"""
 _BODY_S = 30.0
 """Seconds in which a request's body has to arrive."""
 _ACKNOWLEDGE_S = 0.9
@@ -169,9 +172,7 @@ class TraceEndpoint:
         encoding = _header(scope, b"content-encoding") or "identity"
         if encoding not in _WINDOWS and encoding != "identity":
             raise _Answer(415, "send it plain, or compressed once with gzip or deflate")
-        batch = await self._batch(signal, scope, receive, encoding, is_json)
-        await self._stored(batch)
-        return _acknowledgement(signal, batch.rejected, is_json)
+        return await self._taken(signal, scope, receive, encoding, is_json)
 
     def _check_token(self, scope: Scope) -> None:
         if not self._token:
@@ -182,39 +183,46 @@ class TraceEndpoint:
         if scheme.lower() != "bearer" or not right:
             raise _Answer(401, "the header authorization: Bearer TOKEN is missing or wrong")
 
-    async def _batch(
+    async def _taken(
         self, signal: Signal, scope: Scope, receive: Receive, encoding: str, is_json: bool
-    ) -> Batch:
-        """The records of a request. Raises _Answer."""
+    ) -> bytes:
+        """Read, decode and store an export; the body of the answer. Raises _Answer."""
         announced = _header(scope, b"content-length")
         size = int(announced) if announced.isdecimal() and len(announced) < 19 else 0
         if size > MOST_BODY:
             raise _Answer(413, f"a request may have {MOST_BODY >> 20} MiB; send smaller batches")
-        if self._reading + size > _MOST_READING:
+        if self._reading and self._reading + size > _MOST_AT_ONCE:
             raise _Answer(429, "too many exports at once", _OVERLOAD_RETRY_S)
-        taken = 0
+        # What was announced counts from the start, or many could begin at the same moment.
+        taken = size
+        self._reading += size
 
-        def take(count: int) -> None:
+        def take(received: int) -> None:
             nonlocal taken
-            taken += count
-            self._reading += count
+            more = max(0, received - taken)
+            taken += more
+            self._reading += more
 
         try:
-            try:
-                body = await asyncio.wait_for(self._body(receive, take), _BODY_S)
-            except TimeoutError:
-                raise _Answer(408, f"the body did not arrive in {_BODY_S:g} seconds") from None
-            if len(body) <= _SMALL and encoding == "identity":
-                return _decoded(signal, body, encoding, is_json)
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(
-                self._decoders, _decoded, signal, body, encoding, is_json
-            )
+            body = await asyncio.wait_for(self._body(receive, take), _BODY_S)
+            batch = await self._decoded(signal, body, encoding, is_json)
+            del body
+            await self._stored(batch)
+            return _acknowledgement(signal, batch.rejected, is_json)
+        except TimeoutError:
+            raise _Answer(408, f"the body did not arrive in {_BODY_S:g} seconds") from None
         finally:
             self._reading -= taken
 
+    async def _decoded(self, signal: Signal, body: bytes, encoding: str, is_json: bool) -> Batch:
+        """The records of a body. Raises _Answer."""
+        if len(body) <= _SMALL and encoding == "identity":
+            return _decoded(signal, body, encoding, is_json)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._decoders, _decoded, signal, body, encoding, is_json)
+
     async def _body(self, receive: Receive, take: Callable[[int], None]) -> bytes:
-        """The body as it was sent. Raises _Answer."""
+        """The body as it was sent. take: told how much has come. Raises _Answer."""
         chunks: list[bytes] = []
         size = 0
         while True:
@@ -223,10 +231,10 @@ class TraceEndpoint:
                 raise _Answer(400, "the sender went away")
             chunk = message.get("body", b"")
             size += len(chunk)
-            take(len(chunk))
+            take(size)
             if size > MOST_BODY:
                 raise _Answer(413, f"a request may have {MOST_BODY >> 20} MiB")
-            if self._reading > _MOST_READING:
+            if self._reading > size and self._reading > _MOST_AT_ONCE:
                 raise _Answer(429, "too many exports at once", _OVERLOAD_RETRY_S)
             chunks.append(chunk)
             if not message.get("more_body"):

@@ -82,6 +82,8 @@ class AssemblyJob:
             f"ragassay_trace_revisions_total {self._revisions}",
             "# TYPE ragassay_spans_dropped_by_age_total counter",
             f"ragassay_spans_dropped_by_age_total {self._dropped}",
+            "# TYPE ragassay_assembly_failing gauge",
+            f"ragassay_assembly_failing {int(bool(self.failing))}",
             "# TYPE ragassay_traces_waiting gauge",
             f"ragassay_traces_waiting {waiting}",
             "# TYPE ragassay_assembly_lag_seconds gauge",
@@ -124,9 +126,10 @@ class AssemblyJob:
             try:
                 busy = self._step()
                 self.failing = ""
-            except RagAssayError as error:
-                # The store is away or full: the cursor stands where it stood.
-                self.failing = str(error)
+            except Exception as error:
+                # The store may be away or full: the cursor stands where it stood, and the next
+                # step may succeed. A thread that ended here would never be noticed.
+                self.failing = str(error) if isinstance(error, RagAssayError) else repr(error)
                 busy = False
             if not busy:
                 self._end.wait(_IDLE_S)
