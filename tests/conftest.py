@@ -68,6 +68,7 @@ SLOW_FILES = (
     "runs/test_preflight_failures.py",
     "store/test_postgres.py",
     "store/test_sqlite_faults.py",
+    "tracing/test_endpoint.py",
     "trust/measure/test_labelling.py",
     "trust/test_benchmark_live.py",
     "trust/test_correction.py",

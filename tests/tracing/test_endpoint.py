@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import resource
 import sqlite3
 import threading
 import time
@@ -199,6 +200,24 @@ def test_a_locked_store_is_answered_with_503_and_nothing_acknowledged_is_lost(
             assert time.monotonic() < until
         assert other.execute("SELECT count(*) FROM spans").fetchone() == (6,)
         other.close()
+
+
+def test_a_full_disk_is_answered_with_503_until_there_is_room_again(tmp_path: Path) -> None:
+    with Receiver(tmp_path) as receiver:
+        assert receiver.post("/v1/traces", export(1).SerializeToString(), PROTOBUF).is_success
+        pid = receiver.process.pid
+        # No file may grow, as with a quota.
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+        refused = receiver.post("/v1/traces", export(2).SerializeToString(), PROTOBUF)
+        assert (refused.status_code, "retry-after" in refused.headers) == (503, True)
+        assert httpx.get(f"{receiver.address}/readyz").status_code == 503
+        free = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, free)
+        until = time.monotonic() + 20
+        while receiver.post("/v1/traces", export(2).SerializeToString(), PROTOBUF).is_error:
+            assert time.monotonic() < until
+        assert httpx.get(f"{receiver.address}/readyz").status_code == 200
+        assert receiver.metric("ragassay_records_stored_total") == 6
 
 
 def _send_until_killed(receiver: Receiver, sender: int, acknowledged: list[int]) -> None:
