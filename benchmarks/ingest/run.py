@@ -1,5 +1,5 @@
-"""Doses of spans for `ragassay receive`: rate and wait at a pace, lag, kills, overload, bad spans, a
-full disk.
+"""Doses of spans for `ragassay receive`: rate and wait at a pace, lag, kills, overload, bad spans,
+a full disk, retention.
 
     python benchmarks/ingest/run.py [--seconds 60] [--pace 12000] [--kills 20] [--only pace,kills]
 
@@ -380,6 +380,32 @@ def run_full(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def run_retention(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Old spans that are deleted while new ones come in."""
+    from ragassay.store import Store
+    from ragassay.store.spans import StoredSpan
+
+    old = 200_000
+    with Store.open(folder / ".ragassay/store.db") as store:
+        for first in range(0, old, 10_000):
+            spans = [
+                StoredSpan((number + 1).to_bytes(24, "little"), b"", True, False, 0, 0, b"x" * 500)
+                for number in range(first, first + 10_000)
+            ]
+            store.span_records.put(spans, [], 1000)
+    with Receiver(folder, "--keep-days", "1") as receiver:
+        dose = send(receiver, Export(), seconds=options.seconds / 3, pace=3_000)
+        dropped = int(receiver.metric("ragassay_spans_dropped_by_age_total"))
+    return {
+        "old spans": old,
+        "deleted in the dose": dropped,
+        "acknowledged spans/s": round(dose.rate),
+        "answers": dict(dose.statuses),
+        "p99 ms": round(dose.quantile(0.99)),
+        "longest wait ms": round(1000 * max(dose.waits, default=0.0)),
+    }
+
+
 DOSES = {
     "pace": ("K1, K8: a pace", run_pace),
     "lag": ("K1: the assembler's lag at 2,000 spans/s", run_lag),
@@ -387,6 +413,7 @@ DOSES = {
     "overload": ("K3: overload", run_overload),
     "bad": ("K5: bad spans", run_bad),
     "full": ("K6: a full disk", run_full),
+    "retention": ("K7: retention under load", run_retention),
 }
 
 
