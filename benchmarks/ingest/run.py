@@ -185,7 +185,8 @@ def _rejected(content: bytes) -> int:
         ExportTraceServiceResponse,
     )
 
-    return ExportTraceServiceResponse.FromString(content).partial_success.rejected_spans
+    answer = ExportTraceServiceResponse.FromString(content)
+    return int(answer.partial_success.rejected_spans)
 
 
 def rss(pid: int) -> int:
@@ -436,8 +437,8 @@ def main() -> None:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         print(title, json.dumps(results[title]), flush=True)
-    if not options.no_write:
-        write(results, options)
+        if not options.no_write:
+            write(results, options)
 
 
 def write(results: dict[str, Any], options: argparse.Namespace) -> None:

@@ -119,7 +119,7 @@ def test_spans_sent_by_an_application_are_received_and_evaluated(shell: Shell) -
             "OTEL_EXPORTER_OTLP_HEADERS",
         }
         for answer in (RIGHT, WRONG):
-            spans = [
+            spans: list[dict[str, Any]] = [
                 {"name": "LangGraph", "attributes": {**ROOT, "output.value": answer}},
                 {"name": "search", "parent": 0, "attributes": TOOL},
                 {"name": "VectorStoreRetriever", "parent": 1, "attributes": RETRIEVER},
