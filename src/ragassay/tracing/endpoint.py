@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import time
 import zlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
@@ -43,8 +44,11 @@ wait long and no work is spent on what cannot be stored.
 """
 _BODY_S = 30.0
 """Seconds in which a request's body has to arrive."""
-_ACKNOWLEDGE_S = 0.9
-"""Seconds that a request waits for its commit before it is told to come again."""
+_STUCK_S = 0.7
+"""Seconds after which a commit that does not end is taken for a store that is locked or away."""
+_ACKNOWLEDGE_S = 5.0
+"""Seconds that a request waits at most for its commit before it is told to come again."""
+_LOOK_EVERY_S = 0.2
 _OVERLOAD_RETRY_S = 1
 _STORE_RETRY_S = 5
 _SMALL = 1 << 16
@@ -246,11 +250,16 @@ class TraceEndpoint:
             done = self.writer.submit(batch)
         except Overloaded:
             raise _Answer(429, "more is sent than can be stored", _OVERLOAD_RETRY_S) from None
+        until = time.monotonic() + _ACKNOWLEDGE_S
+        waiting = asyncio.wrap_future(done)
+        while not waiting.done():
+            if self.writer.committing_s > _STUCK_S or time.monotonic() > until:
+                # Where it is stored all the same, it is known when it comes again.
+                waiting.cancel()
+                raise _Answer(503, "the store does not answer now", _OVERLOAD_RETRY_S)
+            await asyncio.wait([waiting], timeout=_LOOK_EVERY_S)
         try:
-            await asyncio.wait_for(asyncio.wrap_future(done), _ACKNOWLEDGE_S)
-        except TimeoutError:
-            # Where it is stored all the same, it is known when it comes again.
-            raise _Answer(503, "the store does not answer now", _OVERLOAD_RETRY_S) from None
+            waiting.result()
         except RagAssayError as error:
             raise _Answer(503, f"it cannot be stored now: {error.what}", _STORE_RETRY_S) from None
         except Exception:
