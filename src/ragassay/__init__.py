@@ -32,16 +32,13 @@ if TYPE_CHECKING:
     )
     from ragassay.core import Context, RagAssayError, Request, Sample, Score
     from ragassay.metrics import metric
-<<<<<<< HEAD
+    from ragassay.stress.door import astress_test, stress_test
     from ragassay.testsets.door import (
         acheck_testset,
         amake_testset,
         check_testset,
         make_testset,
     )
-=======
-    from ragassay.stress.door import astress_test, stress_test
->>>>>>> stress
     from ragassay.trust import audit_table
     from ragassay.trust.measure import (
         benchmark,
@@ -116,11 +113,8 @@ _lazy_name = lazy_names(
         ),
         "core": ("Context", "RagAssayError", "Request", "Sample", "Score"),
         "metrics": ("metric",),
-<<<<<<< HEAD
         "testsets.door": ("acheck_testset", "amake_testset", "check_testset", "make_testset"),
-=======
         "stress.door": ("astress_test", "stress_test"),
->>>>>>> stress
         "trust": ("audit_table",),
         "tuning.door": ("aoptimise", "optimise"),
         "trust.measure": (

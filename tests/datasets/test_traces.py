@@ -157,7 +157,7 @@ def test_a_table_of_spans_is_one_row_a_trace(tmp_path):
     assert (first.id, first.question, first.response) == ("t1", "Q", ANSWER)
     assert first.contexts == (Context("Refunds within 30 days.", "d0"),)
     assert first.usage == second.usage == AppUsage(42, 9, 51, None, 0.5)
-    assert "put spans together by their trace: one row a trace" in data.scan().lines
+    assert "put 6 spans of 2 traces together: 2 rows, one a user turn" in data.scan().lines
     # A data frame of Phoenix has the same as columns with dots.
     flat = [
         {

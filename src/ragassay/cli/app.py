@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ragassay.cli import doctor, interop, judging, stress, trust, tuning, web
+from ragassay.cli import doctor, interop, judging, stress, tracing, trust, tuning, web
 from ragassay.cli.config import take_default_config
 from ragassay.cli.gate import gate as gate_command
 from ragassay.cli.github import guard_output
@@ -69,7 +69,10 @@ class Format(StrEnum):
 @grouped
 def evaluate(
     rows: Annotated[
-        str, typer.Argument(help="File of rows: JSONL, JSON, CSV, TSV, Parquet or Arrow.")
+        str,
+        typer.Argument(
+            help="File of rows (JSONL, JSON, CSV, TSV, Parquet, Arrow), or traces:last-24h."
+        ),
     ],
     *,
     options: EvaluateOptions,
@@ -110,6 +113,7 @@ def evaluate(
     names = metric_names(metrics, preset, rubrics) if gate else []
     steps.check(names, rows, store_file(store), *rubrics)
     cap = options["max_cost"]
+    rows = tracing.rows_of(rows, store)
     if forecast:
         estimate = api.forecast(rows, store=store, tell=note, **options)
         print_forecast(estimate, cap, json_, batch=options["batch"])
@@ -414,6 +418,7 @@ _COMMANDS = (
     (interop.retrieval, "retrieval", "Measure a ranking against qrels."),
     (interop.convert, "convert", "Write rows in another tool's shape."),
     (interop.mlflow, "mlflow", "Write a run into MLflow."),
+    (tracing.receive, "receive", "Receive traces of an application (OTLP)."),
 )
 for _function, _name, _short in _COMMANDS:
     app.command(name=_name, short_help=_short)(_function)

@@ -26,7 +26,7 @@ from typing import ClassVar
 LAST = {
     "E01": 11,
     "E02": 6,
-    "E03": 18,
+    "E03": 19,
     "E04": 19,
     "E05": 10,
     "E06": 7,

@@ -190,11 +190,11 @@ def tool_results(messages: Sequence[Message]) -> list[object] | None:
             if isinstance(message.artifact, list | tuple) and message.artifact:
                 results.extend(message.artifact)
             elif message.text:
-                results.extend(_documents_written(message.text) or [message.text])
+                results.extend(documents_written(message.text) or [message.text])
     return results or None
 
 
-def _documents_written(text: str) -> list[object]:
+def documents_written(text: str) -> list[object]:
     """The documents that a tool gave as JSON; none where the text says anything else."""
     if text.lstrip()[:1] not in ("[", "{"):
         return []

@@ -1,5 +1,5 @@
-"""Spans as rows of traces: tables with one a row, as Phoenix exports them, and the JSON of OTLP,
-with many in an object, as collectors write it.
+"""Spans as rows: tables with one span a row, as Phoenix exports them, the JSON of OTLP with many in
+an object, as collectors write it, and Langfuse's traces and observations.
 
 A span alone is no row: the question stands at the root, the documents at a retriever, the tokens at
 the calls of models.
@@ -12,14 +12,23 @@ from typing import Any
 
 from ragassay.datasets.columns import normal
 from ragassay.datasets.source import Counted, Reader, Row, Trouble
+from ragassay.datasets.spans import MOST_SPANS, spans_in
+from ragassay.datasets.spans.names import CONVERSATION_EVENT
+from ragassay.datasets.spans.rows import Assembly, rows_of_trace
+from ragassay.datasets.spans.span import attributes_of
 
 _TRACE_IDS = ("context.trace_id", "trace_id")
 _PARENTS = ("parent_id", "parent_span_id")
 _KINDS = ("span_kind", "attributes.openinference.span.kind", "attributes.mlflow.span_type")
+_OBSERVATION = ("trace_id", "parent_observation_id", "type", "start_time")
+_LANGFUSE_TRACE = ("observations", "timestamp")
+"""What gives a table of Langfuse's observations, and its traces, away."""
 
 
 _RESOURCES = ("resourceSpans", "resource_spans")
-_SCOPES = ("scopeSpans", "scope_spans")
+_LOG_RESOURCES = ("resourceLogs", "resource_logs")
+_SCOPES = ("scopeSpans", "scope_spans", "scopeLogs", "scope_logs")
+_RECORDS = ("spans", "logRecords", "log_records")
 
 
 def are_spans(columns: Collection[str]) -> bool:
@@ -27,13 +36,17 @@ def are_spans(columns: Collection[str]) -> bool:
     names = {normal(column) for column in columns}
     if not {normal(name) for name in _RESOURCES}.isdisjoint(names):
         return True
+    if names.issuperset(_OBSERVATION) or names.issuperset(_LANGFUSE_TRACE):
+        return True
     return all(names & set(known) for known in (_TRACE_IDS, _PARENTS, _KINDS))
 
 
 class TraceRows:
-    """The traces of a reader of spans, each a row with its spans, in the order of their first ones.
+    """The turns of users in the traces of a reader of spans, each a row, in the order of the
+    traces' first spans.
 
-    All spans are held in memory while they are read: those of one trace may stand anywhere.
+    All spans are held in memory while they are put together: those of one trace may stand anywhere.
+    The rows are kept for the next reading.
     """
 
     textual = False
@@ -43,39 +56,88 @@ class TraceRows:
     def __init__(self, spans: Reader) -> None:
         self._spans = spans
         self.source = spans.source
-        self.notes = (*spans.notes, "put spans together by their trace: one row a trace")
+        self.notes = spans.notes
+        self._assembled = False
+        self._read: list[Row] = []
+        self._troubles: list[Trouble] = []
 
     def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
+        if not self._assembled:
+            self._assemble()
+        yield from enumerate(self._read, 1)
+        yield from enumerate(self._troubles, len(self._read) + 1)
+
+    def _assemble(self) -> None:
         traces: dict[str, list[Row]] = {}
-        troubles: list[Trouble] = []
-        for _, span in self._spans.rows():
-            if isinstance(span, Trouble):
-                troubles.append(span)
-            else:
-                for each in _spans_of(span):
-                    traces.setdefault(_trace_id(each), []).append(each)
-        number = 0
-        for number, (trace_id, spans) in enumerate(traces.items(), 1):
-            yield number, {"trace_id": trace_id, "spans": spans}
-        yield from enumerate(troubles, number + 1)
+        logs: list[Row] = []
+        for _, line in self._spans.rows():
+            if isinstance(line, Trouble):
+                self._troubles.append(line)
+                continue
+            logs += _records_of(line, _LOG_RESOURCES)
+            for span in _spans_of(line):
+                spans = traces.setdefault(_trace_id(span), [])
+                if len(spans) < MOST_SPANS:
+                    spans.append(span)
+        add_logged_content(traces, logs)
+        assembly = Assembly()
+        for trace_id, spans in traces.items():
+            rows = rows_of_trace(trace_id, spans)
+            assembly.add(rows, len(spans))
+            self._read += [dict(row.row) for row in rows]
+        if traces or not self._troubles:
+            assembly.check(self.source)
+        self.notes = (*self._spans.notes, *assembly.lines())
+        self._assembled = True
 
     def where(self, line: int) -> str:
-        return f"trace {line}"
+        return f"row {line} of the traces"
 
     def content_hash(self) -> str:
         return self._spans.content_hash()
 
 
 def _spans_of(row: Row) -> list[Row]:
-    """The spans of an object of OTLP; the row itself where it is one."""
-    resources = _listed(row, _RESOURCES)
-    if not resources and not any(name in row for name in _RESOURCES):
+    """The spans of an object of OTLP or of a trace of Langfuse; the row itself where it is one."""
+    if isinstance(row.get("observations"), list):
+        trace = str(row.get("id") or "")
+        return [{**span, "traceId": trace} for span in spans_in(row)]
+    if any(name in row for name in _LOG_RESOURCES):
+        return []
+    if not any(name in row for name in _RESOURCES):
         return [row]
-    spans: list[Row] = []
-    for resource in resources:
+    return _records_of(row, _RESOURCES)
+
+
+def _records_of(row: Row, resources: tuple[str, ...]) -> list[Row]:
+    """The spans or log records of an object of OTLP, each with the name of the library that wrote
+    it.
+    """
+    found: list[Row] = []
+    for resource in _listed(row, resources):
         for scope in _listed(resource, _SCOPES):
-            spans += _listed(scope, ("spans",))
-    return spans
+            described = scope.get("scope")
+            name = described.get("name") if isinstance(described, dict) else None
+            found += [{**record, "scope": name or ""} for record in _listed(scope, _RECORDS)]
+    return found
+
+
+def add_logged_content(traces: Mapping[str, list[Row]], logs: Collection[Row]) -> None:
+    """Give spans the content that arrived in log records instead. What a span says itself goes
+    before.
+    """
+    contents: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for record in logs:
+        name = record.get("eventName") or record.get("event_name")
+        if name == CONVERSATION_EVENT:
+            contents[_trace_id(record), str(record.get("spanId"))] = attributes_of(record)
+    if not contents:
+        return
+    for trace_id, spans in traces.items():
+        for position, span in enumerate(spans):
+            said = contents.get((trace_id, str(span.get("spanId"))))
+            if said is not None:
+                spans[position] = {**span, "attributes": {**said, **attributes_of(span)}}
 
 
 def _listed(holder: Mapping[str, Any], names: tuple[str, ...]) -> list[dict[str, Any]]:

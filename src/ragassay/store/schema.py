@@ -31,7 +31,7 @@ READABLE = "0004"
 writer uses.
 """
 
-HEAD = "0008"
+HEAD = "0009"
 """The newest schema version: the revision of the last migration. Versions are decimal numbers and
 only grow.
 """
@@ -263,6 +263,73 @@ models = Table(  # what is known of the models behind servers
     metadata,
     Column("key", Key, primary_key=True),  # KnownModel.key
     Column("payload", LargeBinary, nullable=False),
+)
+
+# What applications send by OTLP: spans as they came, with what they are looked up by.
+span_origins = Table(  # the resource and the library of spans, which many of them share
+    "span_origins",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("hash", LargeBinary, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    UniqueConstraint("hash", name="uq_span_origins_hash"),
+)
+
+spans = Table(
+    "spans",
+    metadata,
+    Column("id", Long, primary_key=True),  # in the order of arrival: the assembler's cursor
+    Column("key", LargeBinary, nullable=False),  # id of the trace (16 bytes), of the span (8)
+    Column("origin", Integer, nullable=False),
+    Column("root", Boolean(create_constraint=False), nullable=False),
+    # Whether the application says that the trace is complete.
+    Column("complete", Boolean(create_constraint=False), nullable=False),
+    Column("started", Long, nullable=False),  # nanoseconds since 1970, as the application says
+    Column("ended", Long, nullable=False),
+    Column("received", Long, nullable=False),  # milliseconds since 1970, by the receiver's clock
+    Column("payload", LargeBinary, nullable=False),
+    UniqueConstraint("key", name="uq_spans_key"),
+)
+
+span_logs = Table(  # log records that hold what their span does not
+    "span_logs",
+    metadata,
+    Column("id", Long, primary_key=True),
+    Column("hash", LargeBinary, nullable=False),
+    Column("trace", LargeBinary, nullable=False),
+    Column("received", Long, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    UniqueConstraint("hash", name="uq_span_logs_hash"),
+    Index("ix_span_logs_trace", "trace"),
+)
+
+traces = Table(  # what is known of the spans of a trace, and how far they are put together
+    "traces",
+    metadata,
+    Column("trace", LargeBinary, primary_key=True),
+    Column("first_received", Long, nullable=False),
+    Column("last_received", Long, nullable=False),
+    Column("ended", Boolean(create_constraint=False), nullable=False),  # its root has come
+    Column("complete", Boolean(create_constraint=False), nullable=False),
+    Column("dirty", Boolean(create_constraint=False), nullable=False),  # spans since its rows
+    Column("revision", Integer, nullable=False),
+    Index("ix_traces_dirty", "dirty", "last_received"),
+    Index("ix_traces_last_received", "last_received"),
+)
+
+trace_rows = Table(  # the newest revision of the rows of a trace
+    "trace_rows",
+    metadata,
+    Column("trace", LargeBinary, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("payload", LargeBinary, nullable=False),
+)
+
+cursors = Table(  # how far a job has read
+    "cursors",
+    metadata,
+    Column("name", Key, primary_key=True),
+    Column("position", Long, nullable=False),
 )
 
 # of each writer the number of its last write: what a commit that nobody answered came to

@@ -50,6 +50,7 @@ from ragassay.store.rows import RowRecords
 from ragassay.store.runs import RunRecords
 from ragassay.store.sharing import Claimed, OtherRuns
 from ragassay.store.soundness import SoundnessCheck
+from ragassay.store.spans import SpanRecords
 
 
 class Store:
@@ -82,6 +83,7 @@ class Store:
         self._label_queue = LabelQueueRecords(self.access, self.run_records)
         self._batches = BatchRecords(self.access, self.run_records)
         self.exchange_records = ExchangeRecords(self.access, self.run_records)
+        self.span_records = SpanRecords(self.access)
         try:
             # The copy made when this opening migrated an older store.
             self.backup = database.prepare()

@@ -1,0 +1,466 @@
+"""Doses of spans for `ragassay receive`: rate and wait at a pace, lag, kills, overload, bad spans,
+a full disk, retention.
+
+    python benchmarks/ingest/run.py [--seconds 60] [--pace 12000] [--kills 20] [--only pace,kills]
+
+The sender is one process on the same cores as the receiver: 512 spans of about 2 KB a request,
+packed by gzip while it sends. A request counts when it is acknowledged, which is after the commit.
+Writes benchmarks/results/ingest.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import http.client
+import json
+import os
+import random
+import resource
+import shutil
+import sqlite3
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+)
+
+from support.receiver import Receiver
+
+SPANS = 512
+SPAN_BYTES = 2_000
+CONNECTIONS = 8
+RESULTS = ROOT / "benchmarks/results"
+_TRACE_MARK = b"\xa5" * 16
+_WORDS = 4_000
+
+
+class Export:
+    """Requests of 512 spans whose trace is new each time: one template whose id is replaced. A
+    trace has 64 spans, the first of them its root.
+    """
+
+    def __init__(self, seed: int = 1, malformed: int = 0) -> None:
+        chance = random.Random(seed)
+        words = ["".join(chance.choices("abcdefghij", k=6)) for _ in range(_WORDS)]
+        message = ExportTraceServiceRequest()
+        resource_spans = message.resource_spans.add()
+        attribute = resource_spans.resource.attributes.add()
+        attribute.key, attribute.value.string_value = "service.name", "dose"
+        scope = resource_spans.scope_spans.add()
+        scope.scope.name = "openinference.instrumentation.langchain"
+        for number in range(SPANS):
+            span = scope.spans.add()
+            span.trace_id = _TRACE_MARK[:15] + bytes([number // 64])
+            span.span_id = (number + 1).to_bytes(8, "big")
+            if number % 64:
+                span.parent_span_id = (number - number % 64 + 1).to_bytes(8, "big")
+            span.name = "step"
+            span.start_time_unix_nano = 1_790_000_000_000_000_000 + number
+            span.end_time_unix_nano = 1_790_000_001_000_000_000 + number
+            kind = "RETRIEVER" if number % 64 == 1 else "CHAIN"
+            self._add(span, "openinference.span.kind", kind)
+            self._add(span, "input.value", " ".join(chance.choices(words, k=60)))
+            while span.ByteSize() < SPAN_BYTES:
+                text = " ".join(chance.choices(words, k=20))
+                self._add(span, f"note.{len(span.attributes)}", text)
+        for span in scope.spans[SPANS - malformed :]:
+            span.span_id = b"short"
+        self._template = message.SerializeToString()
+        self.malformed = malformed
+
+    @staticmethod
+    def _add(span: Any, key: str, text: str) -> None:
+        attribute = span.attributes.add()
+        attribute.key, attribute.value.string_value = key, text
+
+    def body(self, number: int) -> bytes:
+        """The request of a number, packed."""
+        trace = number.to_bytes(15, "big")
+        return gzip.compress(self._template.replace(_TRACE_MARK[:15], trace), 1)
+
+
+@dataclass
+class Dose:
+    """What came of a dose of requests."""
+
+    acknowledged: list[int] = field(default_factory=list)
+    waits: list[float] = field(default_factory=list)
+    statuses: Counter[int] = field(default_factory=Counter)
+    without_retry: int = 0
+    rejected: int = 0
+    seconds: float = 0.0
+    most_rss: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def rate(self) -> float:
+        """Spans acknowledged a second."""
+        return len(self.acknowledged) * SPANS / self.seconds if self.seconds else 0.0
+
+    def quantile(self, share: float) -> float:
+        """Milliseconds that requests waited for their acknowledgement."""
+        ordered = sorted(self.waits)
+        return 1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+
+
+def send(
+    receiver: Receiver,
+    export: Export,
+    *,
+    seconds: float,
+    pace: float | None,
+    connections: int = CONNECTIONS,
+    first: int = 1,
+    bodies: list[bytes] | None = None,
+) -> Dose:
+    """Send requests for so long, at a pace in spans a second, or as fast as they are taken."""
+    dose = Dose()
+    began = time.monotonic()
+    counter = iter(range(10**9))
+    stop = threading.Event()
+
+    def work() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", receiver.port, timeout=30)
+        headers = {
+            **receiver.headers,
+            "content-type": "application/x-protobuf",
+            "content-encoding": "gzip",
+        }
+        while not stop.is_set():
+            with dose.lock:
+                number = next(counter)
+            if pace is not None:
+                due = began + number * SPANS / pace
+                time.sleep(max(0.0, due - time.monotonic()))
+            if time.monotonic() - began > seconds:
+                return
+            body = bodies[number % len(bodies)] if bodies else export.body(first + number)
+            sent = time.monotonic()
+            try:
+                connection.request("POST", "/v1/traces", body, headers)
+                answer = connection.getresponse()
+                content = answer.read()
+            except OSError:
+                connection.close()
+                if receiver.process.poll() is not None:
+                    return
+                continue
+            except http.client.HTTPException:
+                connection.close()
+                continue
+            with dose.lock:
+                dose.statuses[answer.status] += 1
+                if answer.status == 200:
+                    dose.waits.append(time.monotonic() - sent)
+                    dose.acknowledged.append(first + number)
+                    dose.rejected += _rejected(content)
+                elif not answer.headers.get("retry-after"):
+                    dose.without_retry += 1
+        connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(connections)]
+    for each in threads:
+        each.start()
+    while any(each.is_alive() for each in threads):
+        dose.most_rss = max(dose.most_rss, rss(receiver.process.pid))
+        time.sleep(0.1)
+    dose.seconds = time.monotonic() - began
+    return dose
+
+
+def _rejected(content: bytes) -> int:
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+        ExportTraceServiceResponse,
+    )
+
+    answer = ExportTraceServiceResponse.FromString(content)
+    return int(answer.partial_success.rejected_spans)
+
+
+def rss(pid: int) -> int:
+    """Bytes of memory of a process, 0 where it has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS")), 0)
+
+
+def cpu_seconds(pid: int) -> float:
+    """What a process has used of the processors."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def identity(receiver: Receiver) -> tuple[bool, dict[str, int]]:
+    """(whether received is stored + rejected + duplicate, the four)."""
+    names = ("received", "stored", "duplicate", "rejected")
+    counts = {name: int(receiver.metric(f"ragassay_records_{name}_total")) for name in names}
+    return counts["received"] == sum(counts[name] for name in names[1:]), counts
+
+
+def stored_keys(folder: Path) -> list[bytes]:
+    """The keys of all spans in the store of a folder."""
+    (path,) = (folder / ".ragassay").glob("*.db")
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    keys = [bytes(key) for (key,) in connection.execute("SELECT key FROM spans")]
+    connection.close()
+    return keys
+
+
+def lost_and_twice(folder: Path, acknowledged: list[int]) -> tuple[int, int]:
+    """(spans acknowledged and not stored, spans stored twice)."""
+    keys = stored_keys(folder)
+    known = set(keys)
+    lost = 0
+    for number in acknowledged:
+        trace = number.to_bytes(15, "big")
+        for place in range(SPANS):
+            key = trace + bytes([place // 64]) + (place + 1).to_bytes(8, "big")
+            lost += key not in known
+    return lost, len(keys) - len(known)
+
+
+def run_pace(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """A dose at a pace, then one as fast as it goes, and how long the assembler takes after it."""
+    with Receiver(folder, "--quiet", "1") as receiver:
+        cpu_before = cpu_seconds(receiver.process.pid)
+        paced = send(receiver, Export(), seconds=options.seconds, pace=options.pace)
+        holds, counts = identity(receiver)
+        cpu = cpu_seconds(receiver.process.pid) - cpu_before
+        began = time.monotonic()
+        while receiver.metric("ragassay_assembly_lag_seconds") and time.monotonic() - began < 120:
+            time.sleep(0.5)
+        drained = time.monotonic() - began
+        waiting = receiver.metric("ragassay_assembly_lag_seconds")
+    lost, twice = lost_and_twice(folder, paced.acknowledged)
+    return {
+        "offered spans/s": options.pace,
+        "acknowledged spans/s": round(paced.rate),
+        "receiver's CPU, us a span": round(1e6 * cpu / max(1, counts["received"]), 1),
+        "p50 ms": round(paced.quantile(0.5)),
+        "p99 ms": round(paced.quantile(0.99)),
+        "answers": dict(paced.statuses),
+        "most RSS MB": round(paced.most_rss / 1e6),
+        "received = stored + rejected + duplicate": holds,
+        "counts": counts,
+        "lost": lost,
+        "twice": twice,
+        "s until the assembler was done": round(drained, 1) if not waiting else "over 120",
+    }
+
+
+def run_lag(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """A dose of 2,000 spans a second: how far the assembler lags."""
+    lags: list[float] = []
+    stop = threading.Event()
+    with Receiver(folder, "--quiet", "1") as receiver:
+
+        def watch() -> None:
+            while not stop.wait(1.0):
+                lags.append(receiver.metric("ragassay_assembly_lag_seconds"))
+
+        watching = threading.Thread(target=watch)
+        watching.start()
+        dose = send(receiver, Export(), seconds=options.seconds / 2, pace=2_000)
+        stop.set()
+        watching.join()
+    return {
+        "acknowledged spans/s": round(dose.rate),
+        "p99 ms": round(dose.quantile(0.99)),
+        "largest lag s": round(max(lags, default=0.0), 1),
+    }
+
+
+def run_overload(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """As many requests as 64 connections can send, packed beforehand."""
+    export = Export()
+    bodies = [export.body(n) for n in range(1, 400)]
+    with Receiver(folder) as receiver:
+        alone = send(
+            receiver, export, seconds=options.seconds / 4, pace=None, connections=4, bodies=bodies
+        )
+    shutil.rmtree(folder / ".ragassay")
+    with Receiver(folder) as receiver:
+        dose = send(
+            receiver, export, seconds=options.seconds / 2, pace=None, connections=64, bodies=bodies
+        )
+        holds, _ = identity(receiver)
+    other = sum(count for status, count in dose.statuses.items() if status not in (200, 429, 503))
+    return {
+        "spans/s of 4 connections": round(alone.rate),
+        "spans/s of 64 connections": round(dose.rate),
+        "goodput share": round(dose.rate / alone.rate, 2) if alone.rate else None,
+        "answers": dict(dose.statuses),
+        "refusals without Retry-After": dose.without_retry,
+        "other answers": other,
+        "p99 ms of what was taken": round(dose.quantile(0.99)),
+        "most RSS MB": round(dose.most_rss / 1e6),
+        "received = stored + rejected + duplicate": holds,
+    }
+
+
+def run_kills(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Kills in the middle of sending, each followed by a start on the same store."""
+    acknowledged: list[int] = []
+    ready: list[float] = []
+    for kill in range(options.kills):
+        began = time.monotonic()
+        with Receiver(folder) as receiver:
+            ready.append(time.monotonic() - began)
+            killer = threading.Timer(0.5 + 0.07 * kill, receiver.killed)
+            killer.start()
+            dose = send(receiver, Export(), seconds=30, pace=None, first=1 + kill * 1_000_000)
+            killer.join()
+            acknowledged += dose.acknowledged
+    lost, twice = lost_and_twice(folder, acknowledged)
+    return {
+        "kills": options.kills,
+        "spans acknowledged": len(acknowledged) * SPANS,
+        "lost": lost,
+        "twice": twice,
+        "s until ready, median": round(statistics.median(ready), 2),
+        "s until ready, most": round(max(ready), 2),
+    }
+
+
+def run_bad(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """One span in a hundred without an id; all requests come once more at the end."""
+    export = Export(malformed=5)
+    with Receiver(folder) as receiver:
+        first = send(receiver, export, seconds=options.seconds / 8, pace=6_000)
+        again = send(receiver, export, seconds=options.seconds / 8, pace=6_000)
+        holds, counts = identity(receiver)
+    return {
+        "requests": len(first.acknowledged) + len(again.acknowledged),
+        "rejected, as they were told": first.rejected + again.rejected,
+        "rejected, as it should be": 5 * (len(first.acknowledged) + len(again.acknowledged)),
+        "counts": counts,
+        "received = stored + rejected + duplicate": holds,
+    }
+
+
+def run_full(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """A disk that is full while spans come in, and then is not."""
+    export = Export()
+    with Receiver(folder) as receiver:
+        before = send(receiver, export, seconds=2, pace=4_000)
+        size = max(each.stat().st_size for each in (folder / ".ragassay").iterdir())
+        limits = (size, resource.RLIM_INFINITY)
+        resource.prlimit(receiver.process.pid, resource.RLIMIT_FSIZE, limits)
+        full = send(receiver, export, seconds=5, pace=4_000, first=100_000)
+        free = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+        resource.prlimit(receiver.process.pid, resource.RLIMIT_FSIZE, free)
+        began = time.monotonic()
+        after = send(receiver, export, seconds=4, pace=4_000, first=200_000)
+        recovered = time.monotonic() - began
+        holds, _ = identity(receiver)
+    taken = before.acknowledged + full.acknowledged + after.acknowledged
+    lost, twice = lost_and_twice(folder, taken)
+    return {
+        "answers before": dict(before.statuses),
+        "answers while it was full": dict(full.statuses),
+        "answers after": dict(after.statuses),
+        "refusals without Retry-After": full.without_retry,
+        "lost": lost,
+        "twice": twice,
+        "s of the dose after": round(recovered, 1),
+        "received = stored + rejected + duplicate": holds,
+    }
+
+
+def run_retention(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Old spans that are deleted while new ones come in."""
+    from ragassay.store import Store
+    from ragassay.store.spans import StoredSpan
+
+    old = 200_000
+    with Store.open(folder / ".ragassay/store.db") as store:
+        for first in range(0, old, 10_000):
+            spans = [
+                StoredSpan((number + 1).to_bytes(24, "little"), b"", True, False, 0, 0, b"x" * 500)
+                for number in range(first, first + 10_000)
+            ]
+            store.span_records.put(spans, [], 1000)
+    with Receiver(folder, "--keep-days", "1") as receiver:
+        dose = send(receiver, Export(), seconds=options.seconds / 3, pace=3_000)
+        dropped = int(receiver.metric("ragassay_spans_dropped_by_age_total"))
+    return {
+        "old spans": old,
+        "deleted in the dose": dropped,
+        "acknowledged spans/s": round(dose.rate),
+        "answers": dict(dose.statuses),
+        "p99 ms": round(dose.quantile(0.99)),
+        "longest wait ms": round(1000 * max(dose.waits, default=0.0)),
+    }
+
+
+DOSES = {
+    "pace": ("K1, K8: a pace", run_pace),
+    "lag": ("K1: the assembler's lag at 2,000 spans/s", run_lag),
+    "kills": ("K2: kill -9", run_kills),
+    "overload": ("K3: overload", run_overload),
+    "bad": ("K5: bad spans", run_bad),
+    "full": ("K6: a full disk", run_full),
+    "retention": ("K7: retention under load", run_retention),
+}
+
+
+def main() -> None:
+    """Run the doses, print what came of them, and write the results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--pace", type=float, default=12_000)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--only", default=",".join(DOSES))
+    parser.add_argument("--no-write", action="store_true")
+    options = parser.parse_args()
+    results: dict[str, Any] = {}
+    for name in options.only.split(","):
+        title, dose = DOSES[name]
+        folder = Path(tempfile.mkdtemp(prefix="ragassay-ingest-"))
+        load = os.getloadavg()[0]
+        try:
+            results[title] = {**dose(folder, options), "load before": round(load, 1)}
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        print(title, json.dumps(results[title]), flush=True)
+        if not options.no_write:
+            write(results, options)
+
+
+def write(results: dict[str, Any], options: argparse.Namespace) -> None:
+    """The results as JSON and as a page."""
+    command = (
+        f"python benchmarks/ingest/run.py --seconds {options.seconds:g} --pace {options.pace:g}"
+        f" --kills {options.kills} --only {options.only}"
+    )
+    stored = {"command": command, "cores": os.cpu_count(), "results": results}
+    (RESULTS / "ingest.json").write_text(json.dumps(stored, indent=1) + "\n")
+    lines = [
+        "# Spans received",
+        "",
+        f"`{command}`, {os.cpu_count()} cores shared by the sender, the receiver and its"
+        " assembler, SQLite, 512 spans of 2 KB a request, gzip; acknowledged after the commit."
+        " `load before`: processes that other work kept running or waiting when the dose began.",
+    ]
+    for title, figures in results.items():
+        lines += ["", f"## {title}", "", "| figure | value |", "|---|---|"]
+        lines += [f"| {name} | {value} |" for name, value in figures.items()]
+    (RESULTS / "ingest.md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,231 @@
+"""What a turn retrieved: documents of retrievals, results of tools, variables of prompts.
+
+They are tried in this order. What none of them says is not known, and never guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragassay.datasets.names import TEXT_KEYS
+from ragassay.datasets.outputs import contexts_in, documents_written, part, text_of, unwrapped
+from ragassay.datasets.spans import names
+from ragassay.datasets.spans.messages import tool_results_in, variables
+from ragassay.datasets.spans.span import Span
+from ragassay.datasets.spans.tree import around, everything, outermost
+
+_DOCUMENT = re.compile(r"(retrieval|reranker)\.(?:output_)?documents\.(\d{1,5})\.(.+)")
+_DEEPEST_RESULT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """One retrieval. query: what was searched for, None where it is not recorded. documents: what
+    came back, None where that is not recorded. source: where the documents were read.
+    """
+
+    query: str | None
+    documents: tuple[Any, ...] | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The contexts of a turn. documents: in order, each once; None where they are not known.
+    source: where they were read; missing: why they are not known.
+    """
+
+    documents: list[Any] | None
+    source: str = ""
+    missing: str = ""
+    retrievals: tuple[Retrieval, ...] = ()
+
+
+def contexts_of(spans: Sequence[Span]) -> Found:
+    """What the retrievals of a turn found, from the outer ones of them. Its spans as a forest."""
+    retrievers = _retrievers(spans)
+    retrievals = tuple(_retrieval(span) for span in retrievers)
+    if retrievals and all(each.documents is not None for each in retrievals):
+        return Found(_union(retrievals), _source(retrievals), retrievals=retrievals)
+    tools = [] if retrievals else _results_of_tools(spans)
+    if tools:
+        return Found(_union(tools), _source(tools), retrievals=tuple(tools))
+    told = _results_told(spans)
+    if told:
+        return Found(_union(told), _source(told), retrievals=retrievals or tuple(told))
+    filled, name = _context_variables(spans)
+    if filled:
+        return Found(filled, f"the prompt's variable {name}", retrievals=retrievals)
+    if not retrievals:
+        return Found(None, missing="no retrieval")
+    return Found(None, missing="no texts", retrievals=retrievals)
+
+
+def _retrievers(spans: Sequence[Span]) -> list[Span]:
+    """The retrievals that are not inside another one. Where a reranker says what it left, that is
+    what the model was given.
+    """
+    rerankers = list(outermost(spans, lambda span: span.kind == "RERANKER" and _says(span)))
+    return rerankers or list(outermost(spans, lambda span: span.kind == "RETRIEVER"))
+
+
+def _says(span: Span) -> bool:
+    return bool(_documents(span))
+
+
+def _retrieval(span: Span) -> Retrieval:
+    query = _query(span)
+    documents = _documents(span)
+    # A retriever inside may say what the one around it does not.
+    for inner in everything(span.children) if documents is None else ():
+        if inner.kind == "RETRIEVER" and documents is None:
+            documents = _documents(inner)
+    if documents is not None and all(map(_has_text, documents)):
+        return Retrieval(query, tuple(documents), "documents")
+    for holder in around(span):
+        if holder.kind == "TOOL":
+            result = _tool_result(holder)
+            if result is not None:
+                return Retrieval(query, tuple(result), "result of the tool")
+            break
+    return Retrieval(query, None, "")
+
+
+def _query(span: Span) -> str | None:
+    value = span.value(names.QUERIES)
+    if value is None:
+        value = span.value(names.INPUTS)
+    if isinstance(value, dict):
+        value = part(value, ("query", "query_str", "input", "question"))
+    return value if isinstance(value, str) and value else None
+
+
+def _documents(span: Span) -> list[Any] | None:
+    """The documents that a retriever gave: its output, where that holds their texts (it has the
+    ids, too), else its attributes; None where it says nothing.
+    """
+    output = span.value(names.OUTPUTS)
+    documents = output if isinstance(output, list) else contexts_in(output)
+    if isinstance(documents, list) and documents and all(map(_has_text, documents)):
+        return documents
+    by_place: dict[int, dict[str, Any]] = {}
+    for name, value in span.attributes.items():
+        match = _DOCUMENT.fullmatch(name)
+        if match:
+            by_place.setdefault(int(match[2]), {})[match[3]] = value
+    if by_place:
+        return [by_place[place] for place in sorted(by_place)]
+    listed = span.value(names.DOCUMENT_LISTS)
+    if isinstance(listed, list):
+        return listed
+    # Nothing was found: OpenInference leaves the attribute out, and the output says so.
+    return [] if documents == [] else None
+
+
+def _has_text(document: object) -> bool:
+    if not isinstance(document, dict):
+        return False
+    text = part(document, TEXT_KEYS)
+    return isinstance(text, str) and text != names.HIDDEN
+
+
+def _results_of_tools(spans: Sequence[Span]) -> list[Retrieval]:
+    """What the tools gave in a turn in which nothing else was retrieved. A tool that asks a model
+    gives an answer and no evidence.
+    """
+    results: list[Retrieval] = []
+    for span in outermost(spans, _is_plain_tool):
+        documents = _tool_result(span)
+        if documents:
+            results.append(Retrieval(None, tuple(documents), "result of the tool"))
+    return results
+
+
+def _is_plain_tool(span: Span) -> bool:
+    if span.kind != "TOOL" or span.error is not None:
+        return False
+    return not any(inner.kind in ("LLM", "AGENT") for inner in everything(span.children))
+
+
+def _results_told(spans: Sequence[Span]) -> list[Retrieval]:
+    """What tools gave, as the last call of a model was told it."""
+    models = [span for span in everything(spans) if span.kind == "LLM"]
+    results: list[Retrieval] = []
+    for said in tool_results_in(models[-1]) if models else ():
+        documents = _documents_of_result(said)
+        if documents:
+            results.append(Retrieval(None, tuple(documents), "result of the tool"))
+    return results
+
+
+def _tool_result(span: Span) -> list[Any] | None:
+    """The documents or the text that a tool gave; None where it is not recorded."""
+    result = span.value(names.TOOL_RESULTS)
+    return _documents_of_result(span.value(names.OUTPUTS) if result is None else result)
+
+
+def _documents_of_result(result: Any) -> list[Any] | None:
+    for _ in range(_DEEPEST_RESULT):
+        if isinstance(result, str):
+            return documents_written(result) or ([result] if result.strip() else None)
+        if isinstance(result, list):
+            fitting = result and all(_has_text(each) or isinstance(each, str) for each in result)
+            return result if fitting else None
+        listed = contexts_in(result)
+        if isinstance(listed, list) and listed:
+            result = listed
+            continue
+        inner = part(result, ("output", "data", "result", "results"))
+        if inner is None:
+            text = text_of(unwrapped(result))
+            return (documents_written(text) or [text]) if text else None
+        result = inner
+    return None
+
+
+def _context_variables(spans: Sequence[Span]) -> tuple[list[Any], str]:
+    """The texts that stood for what was retrieved in the prompts of the turn, and the variable's
+    name.
+    """
+    texts: list[Any] = []
+    read = ""
+    for span in everything(spans):
+        for name, text in variables(span).items():
+            if name in names.CONTEXT_VARIABLES and text not in texts:
+                texts.append(text)
+                read = name
+    return texts, read
+
+
+def _union(retrievals: Sequence[Retrieval]) -> list[Any]:
+    """The documents of all of them in order, each once."""
+    found: list[Any] = []
+    seen: set[tuple[object, object]] = set()
+    for retrieval in retrievals:
+        for document in retrieval.documents or ():
+            key = _identity(document)
+            if key not in seen:
+                seen.add(key)
+                found.append(document)
+    return found
+
+
+def _identity(document: object) -> tuple[object, object]:
+    if not isinstance(document, Mapping):
+        return "", str(document)
+    own = part(document, ("id", "document.id", "doc_uri"))
+    return str(own), part(document, TEXT_KEYS)
+
+
+def _source(retrievals: Sequence[Retrieval]) -> str:
+    source = "documents" if all(each.source == "documents" for each in retrievals) else "results"
+    if source == "results":
+        return f"results of {_counted(len(retrievals), 'tool call')}"
+    return f"documents of {_counted(len(retrievals), 'retrieval')}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,54 @@
+"""What to set so that an instrumentor records what a row lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_OPENINFERENCE = "openinference"
+_GENAI = "opentelemetry.instrumentation.genai"
+_OPENLLMETRY = "opentelemetry.instrumentation."
+_PYDANTIC = "pydantic-ai"
+_LANGFUSE = "langfuse"
+_MLFLOW = "mlflow"
+_ANY = ""
+
+_CONTENT: Mapping[str, str] = {
+    _OPENINFERENCE: "unset OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the like",
+    _GENAI: (
+        "set OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental and"
+        " OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
+    ),
+    _OPENLLMETRY: "set TRACELOOP_TRACE_CONTENT=true",
+    _PYDANTIC: "Agent.instrument_all(InstrumentationSettings(include_content=True))",
+    _LANGFUSE: "give the trace an input and an output",
+    _MLFLOW: "mlflow.<library>.autolog(), or set inputs and outputs on the root span",
+    _ANY: "record input.value and output.value on the root span",
+}
+"""Beginning of the scope's name -> how content is recorded; the first that fits."""
+
+_TEXTS: Mapping[str, str] = {
+    _OPENINFERENCE: "unset OPENINFERENCE_HIDE_OUTPUTS, so that documents have their texts",
+    _GENAI: (
+        "its retrieval spans hold ids without texts: give the prompt a variable {context}, or add"
+        " an instrumentor of OpenInference"
+    ),
+    _OPENLLMETRY: "set TRACELOOP_TRACE_CONTENT=true",
+    _ANY: "record the texts: retrieval.documents.0.document.content on the retrieval's span",
+}
+_RETRIEVAL: Mapping[str, str] = {
+    _PYDANTIC: "return the documents from a tool of the agent",
+    _LANGFUSE: 'make the retrieval an observation with as_type="retriever"',
+    _MLFLOW: 'trace the retrieval with @mlflow.trace(span_type="RETRIEVER")',
+    _ANY: (
+        "make the retrieval a span with openinference.span.kind=RETRIEVER and"
+        " retrieval.documents.0.document.content"
+    ),
+}
+
+
+def remedy(reason: str, scope: str) -> str:
+    """What to set where a field is missing. reason: "no content", "no texts" (of what was
+    retrieved) or "no retrieval". scope: the library that wrote the spans.
+    """
+    table = {"no content": _CONTENT, "no texts": _TEXTS, "no retrieval": _RETRIEVAL}[reason]
+    return next(text for prefix, text in table.items() if scope.startswith(prefix))

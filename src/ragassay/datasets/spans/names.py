@@ -1,0 +1,113 @@
+"""The names that conventions of spans give to what a row is made of: the one table for all of them.
+
+Conventions are OpenInference's (LangChain, LlamaIndex, Haystack, ... and Phoenix), OpenTelemetry's
+for generative AI (gen_ai.*), OpenLLMetry's (traceloop.*), Pydantic AI's, MLflow's and Langfuse's.
+A new convention is a name in a line here. The first name that a span has is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ragassay.datasets.names import ALIASES
+
+KINDS = ("openinference.span.kind", "mlflow.spanType", "langfuse.observation.type")
+OPERATION = "gen_ai.operation.name"
+TRACELOOP_KIND = "traceloop.span.kind"
+
+KIND_OF: Mapping[str, str] = {
+    "CHAT_MODEL": "LLM",
+    "GENERATION": "LLM",
+    "RERANK": "RERANKER",
+    "SPAN": "CHAIN",
+    "WORKFLOW": "CHAIN",
+    "TASK": "CHAIN",
+}
+"""Kinds by another name -> the kind that they are; others are themselves."""
+
+OPERATION_KIND: Mapping[str, str] = {
+    "chat": "LLM",
+    "text_completion": "LLM",
+    "generate_content": "LLM",
+    "embeddings": "EMBEDDING",
+    "retrieval": "RETRIEVER",
+    "vector_db_retrieve": "RETRIEVER",
+    "execute_tool": "TOOL",
+    "invoke_agent": "AGENT",
+    "invoke_workflow": "CHAIN",
+    "execute_task": "CHAIN",
+    "rerank": "RERANKER",
+}
+"""Names of `gen_ai.operation.name` -> the kind of span that they are."""
+
+RUN_KINDS: Mapping[str, str] = {"retriever": "RETRIEVER", "llm": "LLM", "embedding": "EMBEDDING"}
+"""`run_type` of LangSmith's runs -> the kind of span that they are."""
+
+INPUTS = (
+    "mlflow.spanInputs",
+    "input.value",
+    "traceloop.entity.input",
+    "gen_ai.task.input",
+    "langfuse.observation.input",
+    "langfuse.trace.input",
+)
+OUTPUTS = (
+    "mlflow.spanOutputs",
+    "output.value",
+    "traceloop.entity.output",
+    "gen_ai.task.output",
+    "final_result",
+    "langfuse.observation.output",
+    "langfuse.trace.output",
+)
+INPUT_MESSAGES = (
+    "gen_ai.input.messages",
+    "pydantic_ai.all_messages",
+    "all_messages_events",
+    "llm.input_messages",
+)
+OUTPUT_MESSAGES = ("gen_ai.output.messages", "llm.output_messages")
+NUMBERED_INPUTS = ("llm.input_messages.", "gen_ai.prompt.")
+NUMBERED_OUTPUTS = ("llm.output_messages.", "gen_ai.completion.")
+"""Messages as attributes of their own: the prefix, the number, then role and content."""
+
+QUERIES = ("gen_ai.retrieval.query.text",)
+TOOL_RESULTS = ("gen_ai.tool.call.result", "tool_response")
+DOCUMENT_LISTS = (
+    "reranker.output_documents",
+    "retrieval.documents",
+    "gen_ai.retrieval.documents",
+)
+VARIABLE_PREFIX = "gen_ai.prompt.variable."
+VARIABLES = ("llm.prompt_template.variables",)
+
+QUESTION_VARIABLES = frozenset({"question", "query", "query_str", "user_input", "user_question"})
+CONTEXT_VARIABLES = frozenset(
+    {"contexts", "context_str", *(name for name in ALIASES["contexts"] if "." not in name)}
+)
+"""Names of a prompt's variables that hold the question, and what was retrieved."""
+
+SESSIONS = (
+    "session.id",
+    "langfuse.session.id",
+    "traceloop.association.properties.session_id",
+    "mlflow.trace.session",
+    "gen_ai.conversation.id",
+    "traceloop.association.properties.thread_id",
+)
+
+FIGURES: Mapping[str, tuple[str, ...]] = {
+    "input_tokens": ("llm.token_count.prompt", "gen_ai.usage.input_tokens"),
+    "output_tokens": ("llm.token_count.completion", "gen_ai.usage.output_tokens"),
+    "total_tokens": ("llm.token_count.total",),
+    "cost": ("llm.cost.total",),
+}
+"""Figure -> the attributes that say it."""
+MLFLOW_USAGE = ("mlflow.chat.tokenUsage", "mlflow.llm.cost")
+OF_MLFLOW = {"total_cost": "cost"}
+
+HIDDEN = "__REDACTED__"
+"""What OpenInference writes in place of a value that it was told to hide: nothing that was said."""
+
+CONVERSATION_EVENT = "gen_ai.client.inference.operation.details"
+"""Name of the log record in which GenAI's content arrives where it is kept out of the spans."""

@@ -1,0 +1,339 @@
+"""Turns of users out of the spans of a trace: question, response, contexts, error, session, tokens.
+
+A trace is one turn, but where its root only holds several that each have a question and an answer
+of their own. A user's message outranks a retrieval's query, which may be a condensed one. Every
+field says where it was read; what is missing says why. The same spans give the same turns in
+whatever order they arrive.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ragassay.datasets.names import TEXT_KEYS
+from ragassay.datasets.outputs import part, question_in, response_in
+from ragassay.datasets.spans import names
+from ragassay.datasets.spans.documents import Found, Retrieval, contexts_of
+from ragassay.datasets.spans.figures import figures_of
+from ragassay.datasets.spans.messages import answered, asked, variables
+from ragassay.datasets.spans.span import Span, parsed
+from ragassay.datasets.spans.tree import everything, forest, outermost
+
+# What frameworks of Python log of objects that are no JSON: "ChatMessage(_role=...", "<TextNode(".
+_PRINTED_OBJECT = re.compile(r"<?[A-Z]\w*\(\w+=")
+_APPLICATION = ("AGENT", "CHAIN")
+_ENVELOPE = frozenset({"inputs", "outputs", "tags", "metadata", "kwargs"})
+_NANOSECONDS = 1e9
+_LONGEST = 10**18
+"""Nanoseconds, some thirty years: beyond them the value is damage and no duration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of a user. start: nanoseconds since 1970. latency: seconds.
+    contexts: None where they are
+    not known. sources: field -> where it was read. missing: field -> why it is not there, as
+    `missing.remedy` takes it. scope: the library that wrote the spans. retrievals: each with its
+    own query.
+    """
+
+    question: str | None
+    response: str | None
+    contexts: list[Any] | None
+    error: str | None
+    session: str | None
+    figures: Mapping[str, float]
+    start: int
+    latency: float | None
+    scope: str
+    ended: bool
+    sources: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+    retrievals: tuple[Retrieval, ...] = ()
+
+
+def turns_of(spans: Sequence[Mapping[str, Any]]) -> list[Turn]:
+    """The turns of a trace, in order of time. None where its spans are no turn of a user: those of
+    indexing and of embeddings.
+    """
+    roots = _from_the_root(forest(spans))
+    if not _is_application(roots):
+        return []
+    session = _session(roots)
+    return [_turn(part, session) for part in _parts(roots)]
+
+
+def fields_of_spans(spans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Those of question, response and contexts that the spans say, as one turn."""
+    roots = _from_the_root(forest(spans))
+    if not roots:
+        return {}
+    turn = _turn(roots, None)
+    said = {"question": turn.question, "response": turn.response, "contexts": turn.contexts}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _from_the_root(roots: Sequence[Span]) -> list[Span]:
+    """The forest with what has no parent before what waits for one that did not arrive."""
+    return sorted(roots, key=lambda span: bool(span.parent))
+
+
+def _is_application(roots: Sequence[Span]) -> bool:
+    """Whether anything was asked here: a model, an agent, a retriever; or a chain was run that was
+    given a text and gave one.
+    """
+    chains: list[Span] = []
+    for span in everything(roots):
+        if span.kind in ("LLM", "AGENT", "RETRIEVER", "RERANKER"):
+            return True
+        if span.kind == "CHAIN":
+            chains.append(span)
+    asked_one = any(_question_of(span) for span in chains[:1])
+    return asked_one and any(_response_of(span) is not None for span in chains[:1])
+
+
+def _parts(roots: Sequence[Span]) -> list[list[Span]]:
+    """The spans of each turn, as a forest. Several turns lie in one root that says nothing itself,
+    and each of them was asked something else, that no turn before it had answered.
+    """
+    whole = [list(roots)]
+    if len(roots) != 1 or _says(roots[0]) or roots[0].kind == "LLM":
+        return whole
+    parts = [[span] for span in outermost(roots, lambda span: span.kind in _APPLICATION)]
+    if parts and parts[0][0] is roots[0]:
+        parts = [[span] for span in outermost(roots[0].children, _is_said_application)]
+    texts: set[str] = set()
+    for (span,) in parts:
+        question, response = _question_of(span), _response_of(span)
+        if question is None or (response is None and span.error is None) or question in texts:
+            return whole
+        if not any(inner.kind in ("LLM", "AGENT") for inner in everything([span])):
+            return whole
+        texts.add(question)
+        texts.add(response or "")
+    return parts if len(parts) > 1 else whole
+
+
+def _is_said_application(span: Span) -> bool:
+    return span.kind in _APPLICATION and _says(span)
+
+
+def _says(span: Span) -> bool:
+    """Whether a span has an input or an output of its own."""
+    return span.value(names.INPUTS) is not None or span.value(names.OUTPUTS) is not None
+
+
+def _turn(spans: Sequence[Span], session: str | None) -> Turn:
+    found = contexts_of(spans)
+    question, asked_at = _question(spans, found)
+    response, answered_at = _response(spans)
+    sources = {"question": asked_at, "response": answered_at, "contexts": found.source}
+    error = _error(spans)
+    missing: dict[str, str] = {}
+    if question is None:
+        missing["question"] = "no content"
+    if response is None and error is None:
+        missing["response"] = "no content"
+    if found.documents is None:
+        missing["contexts"] = found.missing
+    first = spans[0]
+    return Turn(
+        question,
+        response,
+        found.documents,
+        error if response is None else None,
+        _session(spans) or session,
+        figures_of(spans),
+        first.start,
+        _seconds(first),
+        _scope(spans),
+        bool(first.end) and not first.parent,
+        {name: source for name, source in sources.items() if source},
+        missing,
+        found.retrievals,
+    )
+
+
+def _seconds(span: Span) -> float | None:
+    """How long a span took."""
+    took = span.end - span.start
+    return took / _NANOSECONDS if span.end and 0 <= took < _LONGEST else None
+
+
+def _scope(spans: Sequence[Span]) -> str:
+    """The library that wrote the first span of an application."""
+    fallback = ""
+    for span in everything(spans):
+        if span.scope and span.kind:
+            return span.scope
+        fallback = fallback or span.scope
+    return fallback
+
+
+def _session(spans: Sequence[Span]) -> str | None:
+    for span in everything(spans):
+        value = span.value(names.SESSIONS)
+        if isinstance(value, str | int) and str(value):
+            return str(value)
+    return None
+
+
+def _error(spans: Sequence[Span]) -> str | None:
+    """What the turn failed with: its first span, or that which stands for it."""
+    for span in _entries(spans):
+        if span.error is not None:
+            return span.error
+    return None
+
+
+def _entries(spans: Sequence[Span]) -> Iterator[Span]:
+    """The first root, then the spans of an application in it, from the outside in, until one says
+    something: a root may be the span of a web server, or an agent that records nothing itself.
+
+    None where the root has not arrived and several spans wait for their parents: what a step in
+    the middle was given is not what the user said.
+    """
+    holder = spans[0]
+    if holder.parent and len(spans) > 1:
+        return
+    yield holder
+    while not _says(holder):
+        inner = [span for span in holder.children if span.kind in _APPLICATION]
+        if len(inner) != 1:
+            return
+        holder = inner[0]
+        yield holder
+
+
+def _question(spans: Sequence[Span], found: Found) -> tuple[str | None, str]:
+    """(what the user asked, where it was read)."""
+    for span in _entries(spans):
+        text = _question_of(span)
+        if text:
+            return text, f"{_source_of_question(span)} of {_place(span, spans)}"
+    models = list(_models(spans))
+    for span in models[:1]:
+        text = _first_asked(span)
+        if text and not _is_filled_prompt(text, found):
+            return text, "the first message of a user to a model"
+    for span in everything(spans):
+        for name, text in variables(span).items():
+            if name in names.QUESTION_VARIABLES:
+                return text, f"the prompt's variable {name}"
+    for span in outermost(spans[0].children, _is_said_application):
+        text = _question_of(span)
+        if text:
+            return text, f"{_source_of_question(span)} of the first step"
+        break
+    for retrieval in found.retrievals:
+        if retrieval.query:
+            return retrieval.query, "the query of the first retrieval"
+    return None, ""
+
+
+def _models(spans: Sequence[Span]) -> Iterator[Span]:
+    return outermost(spans, lambda span: span.kind == "LLM")
+
+
+def _place(span: Span, spans: Sequence[Span]) -> str:
+    return "the root" if span is spans[0] else "the agent"
+
+
+def _first_asked(span: Span) -> str | None:
+    """The user's message to the first call of a model: the wrapper around the call may have lost
+    it.
+    """
+    for each in everything([span]):
+        text = _plain(asked(each))
+        if text:
+            return text
+    return None
+
+
+def _is_filled_prompt(text: str, found: Found) -> bool:
+    """Whether a message is a template that was filled with what was retrieved; where nothing was,
+    with the retrieval's query.
+    """
+    for document in found.documents or ():
+        chunk = part(document, TEXT_KEYS) if isinstance(document, Mapping) else document
+        if isinstance(chunk, str) and chunk and chunk in text:
+            return True
+    queries = [retrieval.query for retrieval in found.retrievals if retrieval.query]
+    if found.documents or len(queries) != 1:
+        return False
+    return found.documents == [] and queries[0] in text and queries[0] != text
+
+
+def _question_of(span: Span) -> str | None:
+    """What a span was asked, in its input or its messages."""
+    value = span.value(names.INPUTS)
+    text = _text_asked(value)
+    if text is None and isinstance(value, dict) and len(value) == 1:
+        # The only argument of a function, by whatever name.
+        (only,) = value.values()
+        text = _text_asked(only)
+    if text is None or not _plain(text):
+        text = asked(span)
+    return _plain(text)
+
+
+def _text_asked(value: Any) -> str | None:
+    value = _out_of(value, "inputs")
+    return value if isinstance(value, str) else question_in(value)
+
+
+def _out_of(value: Any, name: str) -> Any:
+    """What OpenLLMetry wraps together with tags and metadata: {"inputs": ..., "tags": [] ...}."""
+    if isinstance(value, dict) and name in value and value.keys() <= _ENVELOPE:
+        return value[name]
+    return value
+
+
+def _source_of_question(span: Span) -> str:
+    return span.source(names.INPUTS) or span.source(names.INPUT_MESSAGES) or "messages"
+
+
+def _plain(text: object) -> str | None:
+    """A text that somebody wrote: not an empty one, nor an object as Python prints it, nor an empty
+    envelope of JSON.
+    """
+    if not isinstance(text, str) or not text.strip() or _PRINTED_OBJECT.match(text):
+        return None
+    if text == names.HIDDEN:
+        return None
+    inner = parsed(text)
+    if isinstance(inner, dict):
+        return question_in(inner) or None
+    return text
+
+
+def _response(spans: Sequence[Span]) -> tuple[str | None, str]:
+    """(what the user was answered, where it was read)."""
+    for span in _entries(spans):
+        text = _response_of(span)
+        if text is not None:
+            name = span.source(names.OUTPUTS) or span.source(names.OUTPUT_MESSAGES) or "messages"
+            return text, f"{name} of {_place(span, spans)}"
+    for span in reversed(list(_models(spans))):
+        for each in everything([span]):
+            text = _response_of(each)
+            if text is not None:
+                return text, "the last answer of a model"
+    return None, ""
+
+
+def _response_of(span: Span) -> str | None:
+    """What a span gave as an answer."""
+    if span.kind == "LLM":
+        text = answered(span)
+        if text is not None:
+            return text
+    value = span.value(names.OUTPUTS)
+    value = _out_of(value, "outputs")
+    text = value if isinstance(value, str) else response_in(value)
+    if isinstance(text, str) and not _PRINTED_OBJECT.match(text) and text != names.HIDDEN:
+        return text
+    return answered(span)

@@ -1,0 +1,374 @@
+"""Spans as applications send them, stored as they came, and the rows that are made of them.
+
+The writer of spans knows nothing of rows: a span is its bytes and what it is looked up by. A span
+that is there already (by the ids of trace and span) is not stored again, so that whoever got no
+answer may send it once more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Table, delete, func, select, update
+
+from ragassay.store import schema
+from ragassay.store.access import IN_LIST, Access
+
+TRACE_BYTES = 16
+SPAN_BYTES = 8
+_SPANS_A_STEP = 2_000
+"""Spans that the index of traces is moved on by, or that retention deletes, in one transaction: a
+writer waits for no more than that.
+"""
+_CURSOR = "traces"
+_WRITERS = "spans"
+
+
+class StoredSpan(NamedTuple):
+    """A span as it is stored. key: id of its trace, then its own, as bytes. origin: bytes of the
+    resource and library that it came with. root: whether it has no parent. complete: whether it
+    says that its trace is complete. started, ended: nanoseconds since 1970. payload: a span of
+    OTLP, as protobuf.
+    """
+
+    key: bytes
+    origin: bytes
+    root: bool
+    complete: bool
+    started: int
+    ended: int
+    payload: bytes
+
+
+class StoredLog(NamedTuple):
+    """A log record as it is stored. trace: the id of its trace as bytes. payload: a log record of
+    OTLP, as protobuf.
+    """
+
+    trace: bytes
+    payload: bytes
+
+
+class ReadyTrace(NamedTuple):
+    """A trace whose rows are to be made. revision: of the rows that it has, 0 for none."""
+
+    trace: bytes
+    revision: int
+    last_received: int
+
+
+class TraceRow(NamedTuple):
+    """One row made of a trace. number: of the turn, from 1. payload: see `tracing.received`."""
+
+    trace: bytes
+    number: int
+    payload: bytes
+
+
+class SpanRecords:
+    """The spans and their rows in one open store. Thread-safe."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._origins: dict[bytes, int] = {}
+
+    def put(
+        self, spans: Sequence[StoredSpan], logs: Sequence[StoredLog], received: int
+    ) -> tuple[int, int]:
+        """Store spans and log records in one commit; durable when it returns. received:
+        milliseconds since 1970. Returns how many of each are new.
+        """
+
+        known = self._origins
+
+        def work(connection: Connection) -> tuple[int, int]:
+            nonlocal known
+            # Ids are given in the order of commits, or the index of traces would pass some over.
+            self._access.database.alone(connection, _WRITERS)
+            origins = known = self._numbers(connection, {span.origin for span in spans})
+            values = [
+                (
+                    s.key,
+                    origins[s.origin],
+                    s.root,
+                    s.complete,
+                    s.started,
+                    s.ended,
+                    received,
+                    s.payload,
+                )
+                for s in spans
+            ]
+            new_spans = _insert_new(connection, schema.spans, _SPAN_COLUMNS, values)
+            logged = [(_digest(log.payload), log.trace, received, log.payload) for log in logs]
+            new_logs = _insert_new(connection, schema.span_logs, _LOG_COLUMNS, logged)
+            return new_spans, new_logs
+
+        new = self._access.write(work)
+        # Only now: a transaction that came to nothing has stored no origin.
+        self._origins = known
+        return new
+
+    def _numbers(self, connection: Connection, origins: set[bytes]) -> dict[bytes, int]:
+        """The number of each origin; new ones are stored."""
+        if origins <= self._origins.keys():
+            return self._origins
+        numbers = dict(self._origins) if len(self._origins) < _MOST_ORIGINS else {}
+        table = schema.span_origins
+        for origin in sorted(origins - numbers.keys()):
+            _insert_new(connection, table, ("hash", "payload"), [(_digest(origin), origin)])
+            query = select(table.c.id).where(table.c.hash == _digest(origin))
+            numbers[origin] = connection.execute(query).scalar_one()
+        return numbers
+
+    def index_traces(self) -> int:
+        """Take the next spans into the index of traces; how many there were, 0 when all are."""
+
+        def work(connection: Connection) -> int:
+            position = connection.scalar(
+                select(schema.cursors.c.position).where(schema.cursors.c.name == _CURSOR)
+            )
+            table = schema.spans.c
+            query = (
+                select(table.id, table.key, table.root, table.complete, table.received)
+                .where(table.id > (position or 0))
+                .order_by(table.id)
+                .limit(_SPANS_A_STEP)
+            )
+            page = connection.execute(query).all()
+            if page:
+                _note_traces(connection, page)
+                _move(connection, _CURSOR, page[-1].id, position is None)
+            return len(page)
+
+        return self._access.write(work)
+
+    def ready(self, now: int, quiet: int, oldest: int, limit: int) -> list[ReadyTrace]:
+        """Traces with spans that no row is made of yet: those that say that they are complete,
+        those whose root came and that were quiet for so long, and those whose first span is so old.
+        Times in milliseconds.
+        """
+        table = schema.traces.c
+        is_ready = (
+            table.complete
+            | (table.ended & (table.last_received <= now - quiet))
+            | (table.first_received <= now - oldest) & (table.last_received <= now - quiet)
+        )
+        query = (
+            select(table.trace, table.revision, table.last_received)
+            .where(table.dirty, is_ready)
+            .order_by(table.last_received, table.trace)
+            .limit(limit)
+        )
+        return [ReadyTrace(bytes(row[0]), row[1], row[2]) for row in self._access.all(query)]
+
+    def waiting(self) -> tuple[int, int | None]:
+        """(how many traces have spans that no row is made of yet, when the oldest spans of which
+        none is made were received, in milliseconds; None where there are none).
+        """
+        traces, spans, cursors = schema.traces.c, schema.spans.c, schema.cursors.c
+
+        def work(connection: Connection) -> tuple[int, int | None]:
+            dirty = select(func.count(), func.min(traces.last_received)).where(traces.dirty)
+            count, oldest = connection.execute(dirty).one()
+            position = select(cursors.position).where(cursors.name == _CURSOR)
+            # Spans that the index of traces has not come to.
+            behind = select(spans.received).where(
+                spans.id > func.coalesce(position.scalar_subquery(), 0)
+            )
+            first = connection.scalar(behind.order_by(spans.id).limit(1))
+            times = [time for time in (oldest, first) if time is not None]
+            return count, min(times, default=None)
+
+        return self._access.read(work)
+
+    def of_trace(self, trace: bytes, limit: int) -> list[tuple[bytes, bytes]]:
+        """(origin, span) of the spans of a trace, in the order of arrival."""
+        spans, origins = schema.spans.c, schema.span_origins.c
+        query = (
+            select(origins.payload, spans.payload)
+            .where(spans.origin == origins.id)
+            .where(spans.key >= trace, spans.key <= trace + b"\xff" * SPAN_BYTES)
+            .order_by(spans.id)
+            .limit(limit)
+        )
+        return [(bytes(origin), bytes(span)) for origin, span in self._access.all(query)]
+
+    def logs_of_trace(self, trace: bytes, limit: int) -> list[bytes]:
+        """The log records of a trace, in the order of arrival."""
+        table = schema.span_logs.c
+        query = select(table.payload).where(table.trace == trace).order_by(table.id).limit(limit)
+        return [bytes(payload) for (payload,) in self._access.all(query)]
+
+    def put_rows(self, made: Sequence[tuple[ReadyTrace, Sequence[bytes]]]) -> int:
+        """Store the rows of traces in place of those that they had; how many traces got a new
+        revision. A trace that spans came for meanwhile stays in the queue.
+        """
+
+        def work(connection: Connection) -> int:
+            changed = 0
+            for ready, payloads in made:
+                changed += _replace_rows(connection, ready, payloads)
+            return changed
+
+        return self._access.write(work)
+
+    def rows(self, since: int, until: int) -> Iterator[TraceRow]:
+        """The rows of traces whose last span was received in this time (milliseconds since 1970,
+        the end not included), in order.
+        """
+        traces, rows = schema.traces.c, schema.trace_rows.c
+        query = (
+            select(rows.trace, rows.number, rows.payload, traces.last_received)
+            .where(rows.trace == traces.trace)
+            .where(traces.last_received >= since, traces.last_received < until)
+            .order_by(traces.last_received, rows.trace, rows.number)
+        )
+        keys = (traces.last_received, rows.trace, rows.number)
+        for page in self._access.pages(query, keys, IN_LIST):
+            for row in page:
+                yield TraceRow(bytes(row[0]), row[1], bytes(row[2]))
+
+    def counts(self) -> dict[str, int]:
+        """How many spans, log records, traces and rows are stored."""
+        tables = (schema.spans, schema.span_logs, schema.traces, schema.trace_rows)
+        return {
+            table.name: int(self._access.scalar(select(func.count()).select_from(table)) or 0)
+            for table in tables
+        }
+
+    def drop_before(self, received: int) -> int:
+        """Delete some of the spans received before this time (milliseconds since 1970), with what
+        was made of them; how many spans, 0 when none is left. Call it again until then.
+        """
+
+        def work(connection: Connection) -> int:
+            table = schema.spans.c
+            query = select(table.id, table.received).order_by(table.id).limit(_SPANS_A_STEP)
+            old = [row.id for row in connection.execute(query) if row.received < received]
+            if old:
+                # A range, not a list; a clock that was set back leaves younger ones in it.
+                is_old = (table.id <= old[-1]) & (table.received < received)
+                connection.execute(delete(schema.spans).where(is_old))
+            return len(old)
+
+        dropped = self._access.write(work)
+        if not dropped:
+            self._drop_traces_before(received)
+        return dropped
+
+    def _drop_traces_before(self, received: int) -> None:
+        """Delete the rows, index and log records of traces that nothing came for since."""
+        table, logs = schema.traces.c, schema.span_logs.c
+
+        def work(connection: Connection) -> int:
+            old = select(table.trace).where(table.last_received < received).limit(IN_LIST)
+            ids = [row.trace for row in connection.execute(old)]
+            rows = schema.trace_rows
+            connection.execute(delete(rows).where(rows.c.trace.in_(ids)))
+            connection.execute(delete(schema.traces).where(table.trace.in_(ids)))
+            stale = select(logs.id).where(logs.received < received).limit(_SPANS_A_STEP)
+            gone = [row.id for row in connection.execute(stale)]
+            if gone:
+                connection.execute(delete(schema.span_logs).where(logs.id.in_(gone)))
+            return len(ids) + len(gone)
+
+        while self._access.write(work):
+            pass
+
+
+_MOST_ORIGINS = 10_000
+_SPAN_COLUMNS = ("key", "origin", "root", "complete", "started", "ended", "received", "payload")
+_LOG_COLUMNS = ("hash", "trace", "received", "payload")
+
+
+def _digest(payload: bytes) -> bytes:
+    return hashlib.blake2b(payload, digest_size=16).digest()
+
+
+def _insert_new(
+    connection: Connection, table: Table, names: Sequence[str], values: Sequence[tuple[Any, ...]]
+) -> int:
+    """Insert those rows that break no unique key; how many."""
+    if not values:
+        return 0
+    sign = "?" if connection.dialect.name == "sqlite" else "%s"
+    signs = ", ".join([sign] * len(names))
+    result = connection.exec_driver_sql(
+        f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({signs}) ON CONFLICT DO NOTHING",
+        list(values),
+    )
+    return result.rowcount
+
+
+def _move(connection: Connection, name: str, position: int, is_new: bool) -> None:
+    if is_new:
+        connection.execute(schema.cursors.insert().values(name=name, position=position))
+        return
+    cursor = schema.cursors
+    connection.execute(update(cursor).where(cursor.c.name == name).values(position=position))
+
+
+_NOTED_SQLITE = """
+INSERT INTO traces (trace, first_received, last_received, ended, complete, dirty, revision)
+VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (trace) DO UPDATE SET
+first_received = min(traces.first_received, excluded.first_received),
+last_received = max(traces.last_received, excluded.last_received),
+ended = max(traces.ended, excluded.ended),
+complete = max(traces.complete, excluded.complete),
+dirty = excluded.dirty
+"""
+_NOTED_POSTGRES = """
+INSERT INTO traces (trace, first_received, last_received, ended, complete, dirty, revision)
+VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT (trace) DO UPDATE SET
+first_received = least(traces.first_received, excluded.first_received),
+last_received = greatest(traces.last_received, excluded.last_received),
+ended = traces.ended OR excluded.ended,
+complete = traces.complete OR excluded.complete,
+dirty = excluded.dirty
+"""
+
+
+def _note_traces(connection: Connection, page: Sequence[Any]) -> None:
+    """Take these spans into the index: of each trace when spans came, and whether it is ended."""
+    noted: dict[bytes, dict[str, Any]] = {}
+    for row in page:
+        trace = bytes(row.key[:TRACE_BYTES])
+        seen = noted.setdefault(
+            trace,
+            {"first": row.received, "last": row.received, "ended": False, "complete": False},
+        )
+        seen["first"] = min(seen["first"], row.received)
+        seen["last"] = max(seen["last"], row.received)
+        seen["ended"] = seen["ended"] or row.root
+        seen["complete"] = seen["complete"] or row.complete
+    statement = _NOTED_SQLITE if connection.dialect.name == "sqlite" else _NOTED_POSTGRES
+    connection.exec_driver_sql(
+        statement,
+        [
+            (trace, seen["first"], seen["last"], seen["ended"], seen["complete"], True, 0)
+            for trace, seen in noted.items()
+        ],
+    )
+
+
+def _replace_rows(connection: Connection, ready: ReadyTrace, payloads: Sequence[bytes]) -> bool:
+    """Store the rows of a trace; whether they differ from those that it had."""
+    rows, traces = schema.trace_rows.c, schema.traces.c
+    query = select(rows.payload).where(rows.trace == ready.trace).order_by(rows.number)
+    former = [bytes(payload) for (payload,) in connection.execute(query)]
+    changed = former != list(payloads)
+    if changed:
+        connection.execute(delete(schema.trace_rows).where(rows.trace == ready.trace))
+        values = [
+            {"trace": ready.trace, "number": number, "payload": payload}
+            for number, payload in enumerate(payloads, 1)
+        ]
+        if values:
+            connection.execute(schema.trace_rows.insert(), values)
+    revision = ready.revision + changed
+    same = (traces.trace == ready.trace) & (traces.last_received == ready.last_received)
+    connection.execute(update(schema.traces).where(same).values(dirty=False, revision=revision))
+    return changed

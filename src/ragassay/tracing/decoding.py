@@ -1,0 +1,200 @@
+"""Exports as what is stored: spans and log records out of both encodings of OTLP, each of them
+checked, and those that cannot be taken counted with the reason.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import orjson
+
+from ragassay.store.spans import SPAN_BYTES, TRACE_BYTES, StoredLog, StoredSpan
+from ragassay.tracing import wire
+from ragassay.tracing.otlp import messages
+from ragassay.tracing.wire import BadExport, Part
+
+Signal = Literal["traces", "logs"]
+
+MOST_SPAN_BYTES = 4 << 20
+"""Bytes of one span or log record."""
+_LATEST = 2**63 - 1
+"""Nanoseconds: the largest time that a database holds."""
+COMPLETE = b"ragassay.trace.complete"
+"""Attribute of a span that says that nothing more comes for its trace."""
+CONTENT_EVENTS = "gen_ai."
+"""Beginning of the names of the log records that hold what their span does not."""
+_NO_ID = "the id of its {} is not {} bytes, or zero"
+
+
+@dataclass(slots=True)
+class Batch:
+    """What one request holds. rejected: reason -> how many records were not taken."""
+
+    spans: list[StoredSpan] = field(default_factory=list)
+    logs: list[StoredLog] = field(default_factory=list)
+    rejected: Counter[str] = field(default_factory=Counter)
+    size: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many records were taken."""
+        return len(self.spans) + len(self.logs)
+
+
+class _Refused(ValueError):
+    """A record that is not taken, and why."""
+
+
+def decode(signal: Signal, body: bytes, is_json: bool) -> Batch:
+    """The records of an export. Raises BadExport where it is none."""
+    parts = _parts_in_json(signal, body) if is_json else wire.parts_of(body)
+    batch = Batch()
+    for part in parts:
+        for record in part.records:
+            try:
+                if signal == "traces":
+                    batch.spans.append(_span(record, part.origin))
+                else:
+                    batch.logs.append(_log(record))
+            except _Refused as refused:
+                batch.rejected[str(refused)] += 1
+            else:
+                batch.size += len(record)
+    return batch
+
+
+def _span(payload: bytes, origin: bytes) -> StoredSpan:
+    """A span as it is stored. Raises _Refused."""
+    span = _read(messages().Span, payload)
+    if len(span.trace_id) != TRACE_BYTES or not any(span.trace_id):
+        raise _Refused(_NO_ID.format("trace", TRACE_BYTES))
+    if len(span.span_id) != SPAN_BYTES or not any(span.span_id):
+        raise _Refused(_NO_ID.format("span", SPAN_BYTES))
+    started, ended = span.start_time_unix_nano, span.end_time_unix_nano
+    if started > _LATEST or ended > _LATEST:
+        raise _Refused("its times are beyond the year 2262")
+    return StoredSpan(
+        span.trace_id + span.span_id,
+        origin,
+        not any(span.parent_span_id),
+        COMPLETE in payload and _says_complete(span),
+        started,
+        ended,
+        payload,
+    )
+
+
+def _says_complete(span: Any) -> bool:
+    name = COMPLETE.decode()
+    return any(each.key == name and each.value.bool_value for each in span.attributes)
+
+
+def _log(payload: bytes) -> StoredLog:
+    """A log record as it is stored. Raises _Refused."""
+    record = _read(messages().LogRecord, payload)
+    if not _event_name(record).startswith(CONTENT_EVENTS):
+        raise _Refused("only events named gen_ai.* are kept of logs")
+    if len(record.trace_id) != TRACE_BYTES or not any(record.trace_id):
+        raise _Refused(_NO_ID.format("trace", TRACE_BYTES))
+    return StoredLog(record.trace_id, payload)
+
+
+def _event_name(record: Any) -> str:
+    if record.event_name:
+        return str(record.event_name)
+    # Before the name had a field of its own, it was an attribute.
+    names = [each.value.string_value for each in record.attributes if each.key == "event.name"]
+    return str(names[0]) if names else ""
+
+
+def _read(kind: Any, payload: bytes) -> Any:
+    if len(payload) > MOST_SPAN_BYTES:
+        raise _Refused(f"it is larger than {MOST_SPAN_BYTES >> 20} MiB")
+    try:
+        return kind.FromString(payload)
+    except messages().DecodeError:
+        raise _Refused("it cannot be decoded") from None
+
+
+_JSON_NAMES: Mapping[Signal, tuple[str, str, str]] = {
+    "traces": ("resourceSpans", "scopeSpans", "spans"),
+    "logs": ("resourceLogs", "scopeLogs", "logRecords"),
+}
+_IDS = ("traceId", "spanId", "parentSpanId")
+
+
+def _parts_in_json(signal: Signal, body: bytes) -> list[Part]:
+    """The records of an export in JSON, each in the encoding of protobuf. Raises BadExport."""
+    try:
+        export = orjson.loads(body)
+    except ValueError as error:
+        raise BadExport(f"it is no JSON: {str(error)[:100]}") from None
+    outer, scopes, records = _JSON_NAMES[signal]
+    if not isinstance(export, dict) or not isinstance(export.get(outer, []), list):
+        raise BadExport(f"it is no object with a list {outer}")
+    if outer not in export and export:
+        raise BadExport(f"it has no {outer}")
+    kind = messages().Span if signal == "traces" else messages().LogRecord
+    parts: list[Part] = []
+    for resource in _objects(export, outer):
+        described = _from_json(messages().Resource, resource.get("resource") or {})
+        for scope in _objects(resource, scopes):
+            library = _from_json(messages().Scope, scope.get("scope") or {})
+            origin = wire.origin_of(described, library)
+            encoded = [_record_from_json(kind, each) for each in _listed(scope, records)]
+            parts.append(Part(origin, encoded))
+    return parts
+
+
+def _listed(holder: Mapping[str, Any], name: str) -> list[Any]:
+    values = holder.get(name) or []
+    if not isinstance(values, list):
+        raise BadExport(f"its {name} are no list")
+    return values
+
+
+def _objects(holder: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    values = _listed(holder, name)
+    if not all(isinstance(value, dict) for value in values):
+        raise BadExport(f"its {name} are not objects")
+    return values
+
+
+def _from_json(kind: Any, value: Any) -> bytes:
+    """A part of the envelope in the encoding of protobuf. Raises BadExport."""
+    from google.protobuf import json_format
+
+    try:
+        message = json_format.ParseDict(value, kind(), ignore_unknown_fields=True)
+    except (json_format.ParseError, RecursionError) as error:
+        raise BadExport(str(error)[:200]) from None
+    return bytes(message.SerializeToString())
+
+
+def _record_from_json(kind: Any, value: Any) -> bytes:
+    """A span or log record in the encoding of protobuf; bytes that cannot be decoded where it is
+    none, so that it is counted as one that was not taken.
+    """
+    try:
+        return _from_json(kind, _with_ids(value))
+    except (BadExport, ValueError, TypeError, AttributeError):
+        return _UNREADABLE
+
+
+_UNREADABLE = b"\xff"
+
+
+def _with_ids(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with ids as protobuf's JSON has bytes: OTLP writes them in hex digits instead."""
+    given = dict(value)
+    for name in _IDS:
+        if given.get(name):
+            given[name] = base64.b64encode(bytes.fromhex(given[name])).decode()
+    links = given.get("links")
+    if links:
+        given["links"] = [_with_ids(link) for link in links]
+    return given

@@ -1,0 +1,258 @@
+"""Turns of users out of spans: recorded ones of real instrumentors, and the rules one by one."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragassay.datasets.span_rows import add_logged_content
+from ragassay.datasets.spans import remedy
+from ragassay.datasets.spans.rows import Assembly, TurnRow, rows_of_trace
+from support import recorded_spans
+from support.otlp_json import openinference_spans, span
+
+TRACE = "5b8efff798038103d269b633813fc60c"
+KIND = "openinference.span.kind"
+OPERATION = "gen_ai.operation.name"
+
+ANSWER = "Refunds are possible within 30 days [1]."
+REFUND, SHIPPING = "Refunds within 30 days.", "Shipping costs 5 EUR."
+SHOES, SUPPORT = "We sell shoes.", "Contact support by mail."
+WINDOW, STREAMED = "What is the refund window?", "Streamed: refund window?"
+BOTH = "Refund window and shipping cost?"
+PLAIN_CHUNKS, STREAMED_CHUNKS = [SHOES, REFUND, SHIPPING], [SUPPORT, REFUND, SHIPPING]
+AGENT_CHUNKS = [SHIPPING, SHOES, SUPPORT]
+
+
+def _joined(chunks: list[str]) -> list[str]:
+    return ["\n".join(chunks)]
+
+
+# What each application was asked and answered, and what its retriever gave, in its own order. None:
+# the spans do not hold it. Written from the applications' code, not from their rows.
+ORACLE: dict[str, list[tuple[str, str, list[str] | None]]] = {
+    "lc-oi": [
+        (WINDOW, ANSWER, PLAIN_CHUNKS),
+        (STREAMED, f"{ANSWER} ", STREAMED_CHUNKS),
+        (BOTH, ANSWER, AGENT_CHUNKS),
+    ],
+    "lc-ollm": [
+        (WINDOW, ANSWER, PLAIN_CHUNKS),
+        (STREAMED, f"{ANSWER} ", STREAMED_CHUNKS),
+        (BOTH, ANSWER, AGENT_CHUNKS),
+    ],
+    # Ids without texts: the prompt's variable has the texts of the chain, the tool's result those
+    # of the agent. With content in spans, then in log records.
+    "lc-genai": [
+        (WINDOW, ANSWER, _joined(PLAIN_CHUNKS)),
+        (STREAMED, f"{ANSWER} ", _joined(STREAMED_CHUNKS)),
+        (BOTH, ANSWER, [*_joined(AGENT_CHUNKS), *_joined([SHOES, SHIPPING, SUPPORT])]),
+    ]
+    * 2,
+    "haystack": [("refund window?", ANSWER, [])],
+    "llamaindex": [
+        ("refund window?", ANSWER, [SHIPPING, REFUND]),
+        ("first turn: refund window?", ANSWER, [SHIPPING, REFUND]),
+        ("and shipping?", ANSWER, [SHIPPING, REFUND]),
+    ],
+    "pydanticai": [("Refund window and shipping?", ANSWER, [REFUND, SHIPPING])],
+    "openai-genai": [
+        ("refund window?", ANSWER, None),
+        ("refund window?", f"{ANSWER} ", None),
+    ],
+    "openai-oi": [
+        ("refund window?", ANSWER, None),
+        ("refund window?", f"{ANSWER} ", None),
+    ],
+}
+
+
+def texts(row: TurnRow) -> list[str] | None:
+    """The texts of a row's contexts."""
+    if row.turn.contexts is None:
+        return None
+    found: list[str] = []
+    for context in row.turn.contexts:
+        named = context if isinstance(context, dict) else {"text": context}
+        keys = ("text", "page_content", "document.content", "content")
+        found.append(next(named[key] for key in keys if key in named))
+    return found
+
+
+@pytest.mark.skipif(not recorded_spans.FOLDER.is_dir(), reason="the recorded spans are not here")
+def test_every_recorded_turn_has_what_its_application_was_asked_answered_and_retrieved() -> None:
+    traces, logs = recorded_spans.recorded()
+    add_logged_content(traces, logs)
+    rows: dict[str, list[tuple[str | None, str | None, list[str] | None]]] = {}
+    for trace, spans in traces.items():
+        for row in rows_of_trace(trace, spans):
+            found = (row.turn.question, row.turn.response, texts(row))
+            rows.setdefault(spans[0]["service"], []).append(found)
+    # Nothing is missing and nothing invented: no row of indexing or of embeddings.
+    assert rows == ORACLE
+
+
+@pytest.mark.skipif(not recorded_spans.FOLDER.is_dir(), reason="the recorded spans are not here")
+@settings(max_examples=30, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_every_order_of_arrival_gives_the_same_rows(chance: Any) -> None:
+    traces, logs = recorded_spans.recorded()
+    add_logged_content(traces, logs)
+    for trace, spans in traces.items():
+        wanted = rows_of_trace(trace, spans)
+        # Spans may also be sent twice.
+        shuffled = [*spans, *chance.sample(spans, k=len(spans) // 3)]
+        chance.shuffle(shuffled)
+        assert rows_of_trace(trace, shuffled) == wanted
+
+
+@pytest.mark.timing
+@pytest.mark.skipif(not recorded_spans.FOLDER.is_dir(), reason="the recorded spans are not here")
+def test_at_least_3000_spans_a_second_are_put_together() -> None:
+    traces, _ = recorded_spans.recorded()
+    began = time.process_time()
+    count = 0
+    for _ in range(10):
+        for trace, spans in traces.items():
+            count += len(spans)
+            rows_of_trace(trace, spans)
+    assert count / (time.process_time() - began) > 3000
+
+
+def only(spans: list[dict[str, Any]]) -> TurnRow:
+    (row,) = rows_of_trace(TRACE, spans)
+    return row
+
+
+def test_the_retrievals_of_an_agent_are_one_list_in_order_with_each_document_once() -> None:
+    row = only(openinference_spans("Q?", "A", [("one", ["a", "b"]), ("two", ["b", "c"])]))
+    assert texts(row) == ["a", "b", "c"]
+    # Each keeps its own query.
+    assert [each.query for each in row.turn.retrievals] == ["one", "two"]
+    assert row.turn.sources == {
+        "question": "input.value of the root",
+        "response": "output.value of the root",
+        "contexts": "documents of 2 retrievals",
+    }
+
+
+def test_what_a_user_said_outranks_the_query_of_a_retrieval() -> None:
+    spans = openinference_spans("And shipping?", "A", [("cost of shipping shoes", ["a"])])
+    assert only(spans).turn.question == "And shipping?"
+    # Without the root there is only the query.
+    assert only(spans[1:]).turn.question == "cost of shipping shoes"
+
+
+def test_a_root_that_only_holds_several_turns_gives_a_row_for_each() -> None:
+    holder = span(TRACE, 1, None, {}, name="POST /chat")
+    spans = [holder]
+    for number, (question, answer) in enumerate([("One?", "1"), ("Two?", "2")]):
+        agent = {OPERATION: "invoke_agent", "input.value": question, "output.value": answer}
+        spans.append(span(TRACE, 10 * number + 10, 1, agent))
+        spans.append(span(TRACE, 10 * number + 11, 10 * number + 10, {OPERATION: "chat"}))
+    rows = rows_of_trace(TRACE, spans)
+    assert [(row.id, row.turn.question, row.turn.response) for row in rows] == [
+        (TRACE, "One?", "1"),
+        (f"{TRACE}-2", "Two?", "2"),
+    ]
+
+
+def test_steps_that_pass_a_text_on_are_one_turn() -> None:
+    steps = [("One?", "rewritten?"), ("rewritten?", "1")]
+    spans = [span(TRACE, 1, None, {}, name="POST /chat")]
+    for number, (given_text, gave) in enumerate(steps):
+        step = {KIND: "CHAIN", "input.value": given_text, "output.value": gave}
+        spans.append(span(TRACE, 10 * number + 10, 1, step))
+        model = {KIND: "LLM", "input.value": given_text, "output.value": gave}
+        spans.append(span(TRACE, 10 * number + 11, 10 * number + 10, model))
+    row = only(spans)
+    assert (row.turn.question, row.turn.response) == ("One?", "1")
+
+
+def test_ids_without_texts_are_no_contexts_and_the_remedy_names_the_instrumentor() -> None:
+    found = {OPERATION: "retrieval", "gen_ai.retrieval.documents": '[{"id":"d2","score":null}]'}
+    root = {OPERATION: "invoke_agent", "input.value": "Q?", "output.value": "A"}
+    row = only([span(TRACE, 1, None, root), span(TRACE, 2, 1, found)])
+    assert row.turn.contexts is None
+    assert row.turn.missing == {"contexts": "no texts"}
+    assert "variable {context}" in remedy(
+        "no texts", "opentelemetry.instrumentation.genai.langchain"
+    )
+
+
+def test_a_retrieval_that_found_nothing_is_an_empty_list_and_not_a_missing_one() -> None:
+    found = {KIND: "RETRIEVER", "input.value": "Q?", "output.value": '{"documents": []}'}
+    root = {KIND: "CHAIN", "input.value": "Q?", "output.value": "A"}
+    row = only([span(TRACE, 1, None, root), span(TRACE, 2, 1, found)])
+    assert row.turn.contexts == []
+
+
+def test_one_of_two_retrievals_without_texts_leaves_the_contexts_unknown() -> None:
+    spans = openinference_spans("Q?", "A", [("one", ["a"]), ("two", [])])
+    # The second one recorded nothing at all: to judge by the first alone would blame the answer.
+    assert only(spans).turn.contexts is None
+
+
+def test_hidden_content_is_not_taken_for_content() -> None:
+    root = {KIND: "CHAIN", "input.value": "__REDACTED__", "output.value": "__REDACTED__"}
+    row = only([span(TRACE, 1, None, root), span(TRACE, 2, 1, {KIND: "LLM"})])
+    assert (row.turn.question, row.turn.response) == (None, None)
+    assert set(row.turn.missing) == {"question", "response", "contexts"}
+
+
+def test_a_filled_template_is_no_question_of_a_user() -> None:
+    found = {
+        OPERATION: "retrieval",
+        "gen_ai.retrieval.query.text": "window",
+        "gen_ai.retrieval.documents": '[{"id": "d", "content": "30 days."}]',
+    }
+    prompt = '[{"role": "user", "parts": [{"type": "text", "content": "Use 30 days. to answer."}]}]'
+    model = {OPERATION: "chat", "gen_ai.input.messages": prompt}
+    row = only([span(TRACE, 1, None, {}), span(TRACE, 2, 1, found), span(TRACE, 3, 1, model)])
+    assert row.turn.question == "window"
+    assert row.turn.sources["question"] == "the query of the first retrieval"
+
+
+def test_an_application_that_failed_has_its_error_and_no_response() -> None:
+    root = {KIND: "CHAIN", "input.value": "Q?"}
+    failed = {"code": 2, "message": "the index is away"}
+    row = only([span(TRACE, 1, None, root, status=failed), span(TRACE, 2, 1, {KIND: "LLM"})])
+    assert (row.turn.error, row.turn.response) == ("the index is away", None)
+    assert "response" not in row.turn.missing
+
+
+def test_spans_that_are_their_own_ancestors_are_read_all_the_same() -> None:
+    asked = {KIND: "CHAIN", "input.value": "Q?", "output.value": "A"}
+    row = only([span(TRACE, 1, 2, asked), span(TRACE, 2, 1, {KIND: "LLM"})])
+    assert row.turn.response == "A"
+
+
+def test_a_trace_as_deep_as_it_has_spans_is_read() -> None:
+    root = {KIND: "CHAIN", "input.value": "Q?", "output.value": "A"}
+    spans = [span(TRACE, 1, None, root)]
+    spans += [span(TRACE, n, n - 1, {KIND: "CHAIN"}) for n in range(2, 20_000)]
+    spans.append(span(TRACE, 20_000, 19_999, {KIND: "LLM", "llm.token_count.prompt": 4}))
+    row = only(spans)
+    assert (row.turn.question, row.turn.figures["input_tokens"]) == ("Q?", 4)
+
+
+def test_what_many_traces_lack_is_said_once_with_what_to_set() -> None:
+    assembly = Assembly()
+    model = [{**span(TRACE, 1, None, {OPERATION: "chat"}), "scope": "pydantic-ai"}]
+    for _ in range(3):
+        assembly.add(rows_of_trace(TRACE, model), 1)
+    assembly.add(rows_of_trace(TRACE, [span(TRACE, 1, None, {OPERATION: "embeddings"})]), 1)
+    assert assembly.lines() == [
+        "put 4 spans of 4 traces together: 3 rows, one a user turn",
+        "left out 1 trace in which nobody asked anything (indexing, embeddings)",
+        "contexts not recorded in 3 rows (pydantic-ai): return the documents from a tool of the"
+        " agent",
+        "question not recorded in 3 rows (pydantic-ai):"
+        " Agent.instrument_all(InstrumentationSettings(include_content=True))",
+        "response not recorded in 3 rows (pydantic-ai):"
+        " Agent.instrument_all(InstrumentationSettings(include_content=True))",
+    ]

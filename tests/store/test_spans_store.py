@@ -1,0 +1,121 @@
+"""Spans in the store, in both databases: stored once, indexed in the order of arrival, deleted by
+age.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ragassay.store import Store
+from ragassay.store.spans import SpanRecords, StoredLog, StoredSpan
+
+TRACE, OTHER = b"\x01" * 16, b"\x02" * 16
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def records(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SpanRecords]:
+    location = tmp_path / "store.db"
+    if request.param == "postgres":
+        location = request.getfixturevalue("postgres_url")
+    with Store.open(location) as store:
+        yield store.span_records
+
+
+def span(
+    trace: bytes, number: int, *, root: bool = False, complete: bool = False, origin: bytes = b"o"
+) -> StoredSpan:
+    """A span of a trace."""
+    key = trace + number.to_bytes(8, "big")
+    return StoredSpan(key, origin, root, complete, 1, 2, b"span %d" % number)
+
+
+def indexed(records: SpanRecords) -> None:
+    """Take all spans into the index."""
+    while records.index_traces():
+        pass
+
+
+def test_a_span_that_comes_again_is_stored_once(records: SpanRecords) -> None:
+    log = StoredLog(TRACE, b"log")
+    assert records.put([span(TRACE, 1), span(TRACE, 2)], [log], 1000) == (2, 1)
+    # In a later commit, and twice in one.
+    assert records.put([span(TRACE, 2), span(TRACE, 3), span(TRACE, 3)], [log], 2000) == (1, 0)
+    assert [payload for _, payload in records.of_trace(TRACE, 10)] == [
+        b"span 1",
+        b"span 2",
+        b"span 3",
+    ]
+    assert records.logs_of_trace(TRACE, 10) == [b"log"]
+
+
+def test_each_span_keeps_the_library_that_wrote_it(records: SpanRecords) -> None:
+    records.put([span(TRACE, 1, origin=b"one"), span(TRACE, 2, origin=b"two")], [], 1000)
+    records.put([span(TRACE, 3, origin=b"one"), span(OTHER, 1, origin=b"one")], [], 1000)
+    assert [origin for origin, _ in records.of_trace(TRACE, 10)] == [b"one", b"two", b"one"]
+
+
+def test_a_trace_is_ready_when_its_root_came_and_it_was_quiet(records: SpanRecords) -> None:
+    records.put([span(TRACE, 2), span(OTHER, 2)], [], 1000)
+    records.put([span(TRACE, 1, root=True)], [], 5000)
+    indexed(records)
+
+    def ready(now: int) -> list[bytes]:
+        return [each.trace for each in records.ready(now, 30_000, 600_000, 10)]
+
+    assert ready(34_999) == []
+    assert ready(35_000) == [TRACE]
+    # Without its root a trace is put together when it is old.
+    assert ready(601_000) == [OTHER, TRACE]
+
+
+def test_a_trace_that_says_that_it_is_complete_is_ready_at_once(records: SpanRecords) -> None:
+    records.put([span(TRACE, 1, root=True, complete=True), span(OTHER, 1, root=True)], [], 1000)
+    indexed(records)
+    assert [each.trace for each in records.ready(1000, 30_000, 600_000, 10)] == [TRACE]
+
+
+def test_late_spans_make_a_new_revision_only_where_they_change_the_rows(
+    records: SpanRecords,
+) -> None:
+    def put_together(now: int, rows: list[bytes]) -> tuple[int, int]:
+        """(changed, the revision before)."""
+        indexed(records)
+        (ready,) = records.ready(now, 0, 0, 10)
+        return records.put_rows([(ready, rows)]), ready.revision
+
+    records.put([span(TRACE, 1, root=True)], [], 1000)
+    assert put_together(1000, [b"row"]) == (1, 0)
+    assert records.ready(9000, 0, 0, 10) == []
+    records.put([span(TRACE, 2)], [], 2000)
+    assert put_together(2000, [b"row"]) == (0, 1)
+    records.put([span(TRACE, 3)], [], 3000)
+    assert put_together(3000, [b"other", b"second"]) == (1, 1)
+    assert [row.payload for row in records.rows(0, 9000)] == [b"other", b"second"]
+    assert list(records.rows(0, 3000)) == []
+
+
+def test_spans_that_come_between_reading_and_storing_are_not_passed_over(
+    records: SpanRecords,
+) -> None:
+    records.put([span(TRACE, 1, root=True)], [], 1000)
+    indexed(records)
+    (ready,) = records.ready(1000, 0, 0, 10)
+    records.put([span(TRACE, 2)], [], 1500)
+    indexed(records)
+    records.put_rows([(ready, [b"row"])])
+    assert [each.trace for each in records.ready(2000, 0, 0, 10)] == [TRACE]
+
+
+def test_retention_deletes_spans_with_what_was_made_of_them(records: SpanRecords) -> None:
+    records.put([span(TRACE, n, root=n == 1) for n in range(1, 5)], [StoredLog(TRACE, b"l")], 1000)
+    records.put([span(OTHER, 1, root=True)], [], 5000)
+    indexed(records)
+    records.put_rows([(each, [b"row"]) for each in records.ready(5000, 0, 0, 10)])
+    assert records.drop_before(5000) == 4
+    assert records.drop_before(5000) == 0
+    assert records.counts() == {"spans": 1, "span_logs": 0, "traces": 1, "trace_rows": 1}
+    # What is deleted and sent again is no duplicate.
+    assert records.put([span(TRACE, 1)], [], 6000) == (1, 0)

@@ -1,0 +1,192 @@
+"""Exports in both encodings, whole and damaged."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from google.protobuf import json_format
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from ragassay.datasets.spans.rows import rows_of_trace
+from ragassay.tracing.decoding import Batch, decode
+from ragassay.tracing.objects import span_object
+from ragassay.tracing.wire import BadExport
+from support.otlp_json import openinference_request, request, span
+
+TRACE = "5b8efff798038103d269b633813fc60c"
+DEEP = 200
+
+
+def protobuf(export: dict[str, Any]) -> bytes:
+    """An export in JSON as protobuf, by the library's own conversion: its bytes are base64, so the
+    ids are set apart.
+    """
+    plain = copy.deepcopy(export)
+    ids: list[dict[str, str]] = []
+    for resource in plain["resourceSpans"]:
+        for scope in resource["scopeSpans"]:
+            for each in scope["spans"]:
+                ids.append(
+                    {name: each.pop(name, "") for name in ("traceId", "spanId", "parentSpanId")}
+                )
+    message = json_format.ParseDict(plain, ExportTraceServiceRequest())
+    spans = [
+        each
+        for resource in message.resource_spans
+        for scope in resource.scope_spans
+        for each in scope.spans
+    ]
+    for each, own in zip(spans, ids, strict=True):
+        each.trace_id = bytes.fromhex(own["traceId"])
+        each.span_id = bytes.fromhex(own["spanId"])
+        each.parent_span_id = bytes.fromhex(own["parentSpanId"])
+    return message.SerializeToString()
+
+
+def objects(batch: Batch) -> list[dict[str, Any]]:
+    return [span_object(stored.origin, stored.payload) for stored in batch.spans]
+
+
+def test_both_encodings_give_equal_spans_and_rows() -> None:
+    export = openinference_request("Q?", "A", [("one", ["a", "b"]), ("two", ["b"])])
+    export["resourceSpans"][0]["scopeSpans"][0]["spans"].append(
+        span(TRACE, 90, 1, {"list": ["x", 1, 2.5, True], "object": {"inner": ["y"]}})
+    )
+    as_json = decode("traces", json.dumps(export).encode(), is_json=True)
+    as_protobuf = decode("traces", protobuf(export), is_json=False)
+    assert objects(as_json) == objects(as_protobuf)
+    assert [each[:1] + each[2:] for each in as_json.spans] == [
+        each[:1] + each[2:] for each in as_protobuf.spans
+    ]
+    (row,) = rows_of_trace(TRACE, objects(as_json))
+    assert (row.turn.question, row.turn.response) == ("Q?", "A")
+    assert row.turn.scope == "openinference.instrumentation.langchain"
+    assert objects(as_json)[-1]["attributes"] == {
+        "list": ["x", 1, 2.5, True],
+        "object": {"inner": ["y"]},
+    }
+
+
+@pytest.mark.parametrize("is_json", [True, False])
+def test_each_span_that_cannot_be_taken_is_counted_and_the_others_are_taken(is_json: bool) -> None:
+    good = span(TRACE, 1, None, {})
+    bad = [
+        {**good, "traceId": "0" * 32},
+        {**good, "traceId": "ab"},
+        {**good, "spanId": "0" * 16},
+        {**good, "spanId": ""},
+        {**good, "endTimeUnixNano": str(2**63)},
+    ]
+    export = request([good, *bad, span(TRACE, 2, 1, {})])
+    body = json.dumps(export).encode() if is_json else protobuf(export)
+    batch = decode("traces", body, is_json)
+    assert [each.key.hex() for each in batch.spans] == [
+        TRACE + "0000000000000001",
+        TRACE + "0000000000000002",
+    ]
+    assert dict(batch.rejected) == {
+        "the id of its trace is not 16 bytes, or zero": 2,
+        "the id of its span is not 8 bytes, or zero": 2,
+        "its times are beyond the year 2262": 1,
+    }
+
+
+def test_a_damaged_span_does_not_cost_the_others() -> None:
+    export = ExportTraceServiceRequest.FromString(protobuf(request([span(TRACE, 1, None, {})])))
+    whole = export.SerializeToString()
+    # A second span of one byte that begins a field and ends.
+    inner = export.resource_spans[0].scope_spans[0].SerializeToString() + b"\x12\x01\x0a"
+    scope = b"\x12" + bytes([len(inner)]) + inner
+    body = b"\x0a" + bytes([len(scope)]) + scope
+    batch = decode("traces", body, is_json=False)
+    assert (len(batch.spans), dict(batch.rejected)) == (1, {"it cannot be decoded": 1})
+    batch = decode("traces", whole, is_json=False)
+    assert (len(batch.spans), dict(batch.rejected)) == (1, {})
+
+
+def deep_value(depth: int) -> dict[str, Any]:
+    value: dict[str, Any] = {"stringValue": "end"}
+    for _ in range(depth):
+        value = {"arrayValue": {"values": [value]}}
+    return value
+
+
+def test_a_value_that_is_too_deep_is_rejected_alone() -> None:
+    deep = span(TRACE, 2, 1, {})
+    deep["attributes"] = [{"key": "deep", "value": deep_value(DEEP)}]
+    export = request([span(TRACE, 1, None, {}), deep])
+    batch = decode("traces", json.dumps(export).encode(), is_json=True)
+    assert (len(batch.spans), dict(batch.rejected)) == (1, {"it cannot be decoded": 1})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"resourceSpans":' + b"[" * 100_000,
+        b'{"resourceSpans": {}}',
+        b'{"resourceSpans": [1]}',
+        b'{"resourceLogs": []}',
+        b'{"resourceSpans": [{"scopeSpans": [{"spans": 1}]}]}',
+        b"nothing",
+    ],
+)
+def test_json_that_is_no_export_is_refused(body: bytes) -> None:
+    with pytest.raises(BadExport):
+        decode("traces", body, is_json=True)
+
+
+def test_an_export_that_is_cut_short_is_refused() -> None:
+    body = protobuf(openinference_request("Q?", "A", [("one", ["a"])]))
+    for end in range(1, len(body)):
+        with pytest.raises(BadExport):
+            decode("traces", body[:end], is_json=False)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=300), st.sampled_from(["traces", "logs"]), st.booleans())
+def test_no_bytes_raise_anything_else(body: bytes, signal: Any, is_json: bool) -> None:
+    try:
+        batch = decode(signal, body, is_json)
+    except BadExport:
+        return
+    assert batch.count >= 0
+
+
+def logs(name: str, trace: str = TRACE) -> bytes:
+    export = ExportLogsServiceRequest()
+    record = export.resource_logs.add().scope_logs.add().log_records.add()
+    record.event_name = name
+    record.trace_id = bytes.fromhex(trace)
+    record.span_id = bytes(7) + b"\x01"
+    return export.SerializeToString()
+
+
+def test_of_logs_only_what_belongs_to_a_span_is_kept() -> None:
+    kept = decode("logs", logs("gen_ai.client.inference.operation.details"), is_json=False)
+    assert (len(kept.logs), dict(kept.rejected)) == (1, {})
+    other = decode("logs", logs("app.started"), is_json=False)
+    assert dict(other.rejected) == {"only events named gen_ai.* are kept of logs": 1}
+    homeless = decode("logs", logs("gen_ai.choice", trace=""), is_json=False)
+    assert dict(homeless.rejected) == {"the id of its trace is not 16 bytes, or zero": 1}
+
+
+def test_logs_that_are_sent_as_traces_are_all_rejected() -> None:
+    batch = decode("traces", logs("gen_ai.choice"), is_json=False)
+    assert (batch.count, sum(batch.rejected.values())) == (0, 1)
+
+
+def test_only_a_true_value_says_that_a_trace_is_complete() -> None:
+    def complete(value: object) -> bool:
+        export = request([span(TRACE, 1, None, {"ragassay.trace.complete": value})])
+        return decode("traces", json.dumps(export).encode(), is_json=True).spans[0].complete
+
+    assert complete(True)
+    assert not complete(False)
+    assert not complete("ragassay.trace.complete")

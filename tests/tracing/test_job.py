@@ -1,0 +1,179 @@
+"""Rows of received spans: whatever the order of arrival, with the content of log records, and as a
+source to evaluate.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+
+from ragassay.core import DataError, NothingToDo, SetupError
+from ragassay.datasets import open_rows
+from ragassay.store import Store
+from ragassay.tracing.decoding import decode
+from ragassay.tracing.job import AssemblyJob, Patience
+from ragassay.tracing.received import snapshot
+from support.otlp_json import genai_request, openinference_spans, request
+from support.rows import samples
+
+TRACE = "5b8efff798038103d269b633813fc60c"
+SCOPE = "openinference.instrumentation.langchain"
+SPANS = openinference_spans("Q?", "A", [("one", ["a", "b"]), ("two", ["b", "c"])], TRACE)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "store.db") as opened:
+        yield opened
+
+
+class Clock:
+    """Seconds that pass when they are told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def put(store: Store, spans: list[dict[str, Any]], now: float, scope: str = SCOPE) -> None:
+    """Store spans as the endpoint does."""
+    batch = decode("traces", json.dumps(request(spans, scope)).encode(), is_json=True)
+    store.span_records.put(batch.spans, batch.logs, int(now * 1000))
+
+
+def stored_rows(store: Store) -> list[dict[str, Any]]:
+    return [orjson.loads(row.payload) for row in store.span_records.rows(0, 2**60)]
+
+
+def test_a_row_has_where_its_fields_were_read_and_each_retrieval_with_its_query(
+    store: Store,
+) -> None:
+    clock = Clock()
+    put(store, SPANS, clock.now)
+    job = AssemblyJob(store.span_records, now=clock)
+    assert job.catch_up() == 0
+    clock.now += 30
+    assert job.catch_up() == 1
+    (row,) = stored_rows(store)
+    assert row["row"]["id"] == TRACE
+    assert row["sources"]["contexts"] == "documents of 2 retrievals"
+    assert row["retrievals"] == [
+        {"query": "one", "documents": 2},
+        {"query": "two", "documents": 2},
+    ]
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(order=st.permutations(SPANS), cut=st.integers(0, len(SPANS)))
+def test_every_order_of_arrival_ends_in_the_same_row(
+    tmp_path_factory: pytest.TempPathFactory, order: list[dict[str, Any]], cut: int
+) -> None:
+    clock = Clock()
+    with Store.open(tmp_path_factory.mktemp("order") / "store.db") as store:
+        job = AssemblyJob(store.span_records, now=clock)
+        # The first ones are put together without the others, which come late.
+        put(store, order[:cut], clock.now)
+        clock.now += 700
+        job.catch_up()
+        put(store, order[cut:], clock.now)
+        clock.now += 30
+        job.catch_up()
+        (row,) = stored_rows(store)
+    assert row["row"]["question"] == "Q?"
+    assert row["row"]["response"] == "A"
+    assert len(row["row"]["contexts"]) == 3
+
+
+def test_content_in_log_records_is_that_of_their_spans(store: Store) -> None:
+    clock = Clock()
+    export = genai_request(TRACE)
+    batch = decode("traces", json.dumps(export).encode(), is_json=True)
+    store.span_records.put(batch.spans, [], int(clock.now * 1000))
+    logs = ExportLogsServiceRequest()
+    record = logs.resource_logs.add().scope_logs.add().log_records.add()
+    record.event_name = "gen_ai.client.inference.operation.details"
+    record.trace_id = bytes.fromhex(TRACE)
+    record.span_id = (3).to_bytes(8, "big")
+    for key, role, text in (
+        ("gen_ai.input.messages", "user", "Q?"),
+        ("gen_ai.output.messages", "assistant", "A"),
+    ):
+        attribute = record.attributes.add()
+        attribute.key = key
+        message = [{"role": role, "parts": [{"type": "text", "content": text}]}]
+        attribute.value.string_value = json.dumps(message)
+    received = decode("logs", logs.SerializeToString(), is_json=False)
+    store.span_records.put([], received.logs, int(clock.now * 1000))
+    AssemblyJob(store.span_records, Patience(quiet_s=0), clock).catch_up()
+    (row,) = stored_rows(store)
+    assert (row["row"]["question"], row["row"]["response"]) == ("Q?", "A")
+    assert row["missing"] == {"contexts": "no texts"}
+
+
+def contexts(path: Path) -> list[list[str]]:
+    """The texts that each row of a file has as contexts."""
+    return [[each.text for each in row.contexts or ()] for row in samples(open_rows(path))]
+
+
+def test_rows_of_a_period_are_a_file_that_does_not_change_when_late_spans_come(
+    store: Store,
+) -> None:
+    clock = Clock()
+    put(store, SPANS[:3], clock.now)
+    job = AssemblyJob(store.span_records, Patience(quiet_s=0), clock)
+    job.catch_up()
+    first = snapshot(store, "traces:last-1h", clock.now)
+    assert contexts(first.path) == [["a", "b"]]
+    assert first.path.stat().st_mode & 0o077 == 0
+    clock.now += 60
+    put(store, SPANS[3:], clock.now)
+    job.catch_up()
+    second = snapshot(store, "traces:last-1h", clock.now)
+    assert second.path != first.path
+    assert contexts(second.path) == [["a", "b", "c"]]
+    assert contexts(first.path) == [["a", "b"]]
+    # The same rows are the same file.
+    assert snapshot(store, "traces:all", clock.now).path == second.path
+
+
+def test_a_period_without_rows_says_what_is_stored(store: Store) -> None:
+    with pytest.raises(NothingToDo) as caught:
+        snapshot(store, "traces:last-24h")
+    assert "0 spans are stored" in caught.value.why
+    with pytest.raises(SetupError) as wrong:
+        snapshot(store, "traces:yesterday")
+    assert wrong.value.code == "E0101"
+
+
+def test_received_spans_without_content_name_what_to_set(store: Store) -> None:
+    clock = Clock()
+    spans = genai_request(TRACE)["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    put(store, spans, clock.now, "opentelemetry.instrumentation.genai.langchain")
+    AssemblyJob(store.span_records, Patience(quiet_s=0), clock).catch_up()
+    with pytest.raises(DataError) as caught:
+        snapshot(store, "traces:all", clock.now)
+    assert caught.value.code == "E0319"
+    assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in caught.value.fix
+
+
+def test_what_is_older_than_is_kept_is_deleted(store: Store) -> None:
+    clock = Clock()
+    put(store, SPANS, clock.now)
+    patience = Patience(quiet_s=0, keep_days=1)
+    job = AssemblyJob(store.span_records, patience, clock)
+    job.catch_up()
+    clock.now += 86_401
+    job._step()
+    assert set(store.span_records.counts().values()) == {0}
