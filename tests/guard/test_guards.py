@@ -195,6 +195,7 @@ def test_what_stands_in_for_a_blocked_answer() -> None:
     "answer",
     [
         lambda question, contexts: "in 1932",
+        lambda question, contexts: ("in 1932", ["open in 1932"]),
         lambda question, contexts: {"answer": "in 1932", "contexts": ["open in 1932"]},
         lambda question, contexts: {"result": "in 1932", "source_documents": ["open in 1932"]},
     ],

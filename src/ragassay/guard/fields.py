@@ -75,8 +75,7 @@ class CallFields:
         """The contexts that the call was given or returned; None where it says nothing of them."""
         if callable(self._contexts):
             return _contexts_of(self._value(self._contexts, args, kwargs, returned))
-        of_result = None if isinstance(returned, str) else contexts_in(returned)
-        found = _contexts_of(of_result)
+        found = _contexts_of(_beside_the_answer(returned))
         if found is not None:
             return found
         return _contexts_of(self._value(self._contexts, args, kwargs, returned))
@@ -95,6 +94,15 @@ class CallFields:
         bound = inspect.signature(self._function).bind(*args, **kwargs)
         bound.apply_defaults()
         return source(GuardedCall(bound.arguments, returned))
+
+
+def _beside_the_answer(returned: object) -> object:
+    """What a function returned as contexts beside its answer; None where it returned none."""
+    if returned is None or isinstance(returned, str):
+        return None
+    if isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[0], str):
+        return returned[1]  # a pair: response and contexts
+    return contexts_in(returned)
 
 
 def _contexts_of(value: object) -> tuple[Context, ...] | None:

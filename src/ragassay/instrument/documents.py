@@ -14,6 +14,7 @@ from ragassay.datasets.names import TEXT_KEYS
 from ragassay.datasets.outputs import contexts_in, part
 
 _IDS = ("id", "doc_id", "document_id", "doc_uri", "node_id", "id_", "uri", "source")
+_INNER = ("node", "document")
 _SCORES = ("score", "similarity", "relevance_score")
 
 
@@ -45,17 +46,28 @@ def as_context(document: object) -> Context | None:
         document, score = document  # similarity_search_with_score
         if isinstance(document, str):
             return Context(document, None, _number(score))
-    inner = part(document, ("node", "document"))
+    inner = _first(document, _INNER)
     holder = document if inner is None or isinstance(inner, str) else inner
-    text = part(holder, TEXT_KEYS)
+    text = _first(holder, TEXT_KEYS)
     if not isinstance(text, str):
         return None
-    own_id = part(holder, _IDS)
+    own_id = _first(holder, _IDS)
     if own_id is None:
         own_id = part(part(holder, ("metadata", "meta")), _IDS)
     if score is None:
-        score = part(document, _SCORES)
+        score = _first(document, _SCORES)
     return Context(text, None if own_id is None else str(own_id)[:1000], _number(score))
+
+
+def _first(holder: object, names: Sequence[str]) -> Any:
+    """`part`, with the short way for a plain dict: a span is to cost microseconds."""
+    if type(holder) is not dict:
+        return part(holder, names)
+    for name in names:
+        value = holder.get(name)
+        if value is not None:
+            return value
+    return None
 
 
 def as_contexts(documents: Iterable[object]) -> tuple[Context, ...]:
@@ -65,10 +77,8 @@ def as_contexts(documents: Iterable[object]) -> tuple[Context, ...]:
 
 
 def _number(value: object) -> float | None:
-    if isinstance(value, bool):
+    if value is None or isinstance(value, bool):
         return None
-    if isinstance(value, int | float):
-        return float(value)
     try:
         # NumPy's numbers, which vector stores return.
         return float(value)  # type: ignore[arg-type]

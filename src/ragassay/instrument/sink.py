@@ -42,6 +42,11 @@ LARGEST_FILE = 64 << 20
 TIMEOUT = 5.0
 """Seconds that a collector may take for a request."""
 
+AFTER_FAILURE = 5.0
+"""Seconds after a failure in which spans are dropped unwritten: what is down takes no work from the
+application.
+"""
+
 AT_EXIT = 1.0
 """Seconds that the end of the process may wait for the last spans."""
 
@@ -58,6 +63,7 @@ class _Sink:
         self._waiting: deque[OwnSpan] = deque()
         self._lost = 0
         self._warned = False
+        self._dropped_until = 0.0
         self._wake = threading.Event()
         self._idle = threading.Event()
         self._idle.set()
@@ -106,6 +112,9 @@ class _Sink:
         return batch
 
     def _write(self, batch: Sequence[OwnSpan]) -> None:
+        if time.monotonic() < self._dropped_until:
+            self._lost += len(batch)
+            return
         try:
             body = otlp_json(batch)
             endpoint = _endpoint()
@@ -115,6 +124,7 @@ class _Sink:
                 append(traces_file(), body)
         except Exception as error:
             self._lost += len(batch)
+            self._dropped_until = time.monotonic() + AFTER_FAILURE
             if not self._warned:
                 self._warned = True
                 LOGGER.warning(
