@@ -89,6 +89,20 @@ def test_a_turn_is_one_row_with_texts_ids_and_scores() -> None:
     assert second.question == "When was it opened?"
 
 
+def test_a_turn_without_a_traced_function_says_itself_what_was_asked_and_answered() -> None:
+    async def talk() -> None:
+        async with ragassay.turn(session="s-2", user="anna", question="When?") as turn:
+            contexts = retrieve("bridge opened")
+            turn.response = generate("bridge opened", contexts)
+
+    asyncio.run(talk())
+    (root,) = [span for span in written() if "parentSpanId" not in span]
+    assert root["attributes"]["session.id"] == "s-2"
+    assert root["attributes"]["user.id"] == "anna"
+    (row,) = rows()
+    assert (row.question, row.response, len(row.contexts)) == ("When?", "It opened in 1932.", 2)
+
+
 def test_spans_are_of_openinference_and_stand_inside_each_other() -> None:
     answer("When did it open?")
     retriever, generator, root = written()
@@ -351,6 +365,43 @@ def test_where_opentelemetry_is_configured_spans_go_through_it(tmp_path: Path) -
         "request None None",
     ], done.stderr
     assert not (tmp_path / "traces.jsonl").exists()
+
+
+def test_what_a_judge_runs_is_in_no_trace() -> None:
+    @ragassay.metric
+    def looks_up(response: str) -> bool:
+        return bool(retrieve(response))
+
+    @ragassay.trace
+    @ragassay.guard.block_output(looks_up, at_least=1, on_error="block", deadline_ms=60_000)
+    def answer(question: str) -> str:
+        return "It opened in 1932."
+
+    answer("q")
+    names = [span["name"] for span in written()]
+    assert names == ["block_output", "answer"]
+
+
+INSTRUMENTED = """
+import asyncio, ragassay
+from opentelemetry import context
+from ragassay.guard import judging
+
+@ragassay.metric
+def suppressed(response):
+    return context.get_value(context._SUPPRESS_INSTRUMENTATION_KEY) is True
+
+guard = ragassay.guard.block_output(
+    suppressed, at_least=1, on_error="block", deadline_ms=60_000
+)
+print(guard.check(response="text").score, context.get_value(context._SUPPRESS_INSTRUMENTATION_KEY))
+"""
+
+
+def test_instrumentations_of_opentelemetry_are_switched_off_for_the_judge_alone() -> None:
+    command = [sys.executable, "-c", INSTRUMENTED]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "1.0 None\n"
 
 
 def test_importing_the_package_and_decorating_is_light(tmp_path: Path) -> None:

@@ -88,10 +88,14 @@ class OpenJudge:
             return next_step(metric, sample, flow, answers)
         if self._user_code is None:
             self._user_code = UserCode()
+        # Its thread has a context of its own, in which the user's code would be traced.
+        context = contextvars.copy_context()
+
+        def work() -> Step:
+            return context.run(next_step, metric, sample, flow, answers)
+
         try:
-            return await self._user_code.run(
-                lambda: next_step(metric, sample, flow, answers), seconds
-            )
+            return await self._user_code.run(work, seconds)
         except UserCodeTimeout as error:
             return failed_score(metric, TimeoutError(str(error) or "it did not return in time"))
 
