@@ -11,7 +11,7 @@ from ragassay.core import Context, SetupError
 from ragassay.guard.fields import CallFields, Source, response_of
 from ragassay.guard.streaming import astream_of, stream_of
 from ragassay.instrument import retrieved
-from ragassay.instrument.documents import as_context, as_contexts, listed
+from ragassay.instrument.documents import listed, readable
 
 if TYPE_CHECKING:
     from ragassay.guard.guards import Guard
@@ -32,12 +32,12 @@ def guard_contexts(guard: Guard, function: F, *, question: Source = None) -> F:
         if documents is None:
             return None
         # One context for each document: positions must be those of what was returned.
-        contexts = [as_context(document) or Context("") for document in documents]
+        contexts = [readable(document) for document in documents]
         return {"question": fields.question(args, kwargs), "contexts": contexts}
 
     def end(returned: object, result: GuardResult | None) -> object:
         kept = returned if result is None else _kept(returned, result)
-        retrieved.add(as_contexts(listed(kept) or ()))
+        retrieved.add([readable(document) for document in listed(kept) or ()])
         return kept
 
     if inspect.iscoroutinefunction(function):

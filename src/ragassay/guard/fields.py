@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from ragassay.datasets.names import CONTEXT_NAMES, QUESTION_NAMES
 from ragassay.datasets.outputs import contexts_in, question_in, response_in
 from ragassay.instrument.arguments import Argument, named_argument, only_argument, parameters_of
 from ragassay.instrument.documents import as_contexts, listed
+
+_LOGGER = logging.getLogger("ragassay.guard")
 
 Source = str | Callable[["GuardedCall"], object] | None
 """Where a field comes from: the name of a parameter, a function of the call, or as usual."""
@@ -65,14 +68,31 @@ class CallFields:
         return self._question is not None
 
     def question(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
-        """The question of a call; None where it holds none."""
-        value = self._value(self._question, args, kwargs, None)
-        return value if isinstance(value, str) else question_in(value)
+        """The question of a call; None where it holds none, or none that can be read: the guard is
+        without it then, and takes the way that was named.
+        """
+        try:
+            value = self._value(self._question, args, kwargs, None)
+            return value if isinstance(value, str) else question_in(value)
+        except Exception:
+            _LOGGER.warning("the question of a guarded call cannot be read", exc_info=True)
+            return None
 
     def contexts(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], returned: object
     ) -> tuple[Context, ...] | None:
-        """The contexts that the call was given or returned; None where it says nothing of them."""
+        """The contexts that the call was given or returned; None where it says nothing of them, or
+        nothing that can be read.
+        """
+        try:
+            return self._contexts_of_call(args, kwargs, returned)
+        except Exception:
+            _LOGGER.warning("the contexts of a guarded call cannot be read", exc_info=True)
+            return None
+
+    def _contexts_of_call(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], returned: object
+    ) -> tuple[Context, ...] | None:
         if callable(self._contexts):
             return _contexts_of(self._value(self._contexts, args, kwargs, returned))
         found = _contexts_of(_beside_the_answer(returned))
@@ -115,5 +135,9 @@ def _contexts_of(value: object) -> tuple[Context, ...] | None:
 
 
 def response_of(returned: object) -> str | None:
-    """The response in what a function returned; None where it holds none."""
-    return response_in(returned)
+    """The response in what a function returned; None where it holds none that can be read."""
+    try:
+        return response_in(returned)
+    except Exception:
+        _LOGGER.warning("the answer of a guarded call cannot be read", exc_info=True)
+        return None

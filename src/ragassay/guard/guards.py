@@ -7,6 +7,7 @@ machine that is busy holds an application up for longer.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import threading
 import time
@@ -31,7 +32,7 @@ from ragassay.guard import judging
 from ragassay.guard.result import Blocked, ChunkResult, Decision, GuardResult
 from ragassay.guard.settings import RAISES, Settings
 from ragassay.guard.span import guardrail_span
-from ragassay.instrument.documents import as_contexts
+from ragassay.instrument.documents import readable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -101,8 +102,8 @@ class Guard:
         """Judge a row and decide. Returns at the deadline at the latest, and raises nothing for
         what goes wrong with the judge: `on_error` decides then.
         """
-        row = self._row(question, contexts, response)
         started = time.perf_counter()
+        row = self._row(question, contexts, response)
         with guardrail_span(self.settings) as span:
             result = self._at_once(row, started)
             if result is None:
@@ -119,8 +120,8 @@ class Guard:
         response: str | None = None,
     ) -> GuardResult:
         """`check` for callers inside an event loop, which is not held up."""
-        row = self._row(question, contexts, response)
         started = time.perf_counter()
+        row = self._row(question, contexts, response)
         with guardrail_span(self.settings) as span:
             result = self._at_once(row, started)
             if result is None:
@@ -158,7 +159,11 @@ class Guard:
                 with _shadow_lock:
                     _shadows -= 1
 
-        threading.Thread(target=look, name="ragassay-guard-shadow", daemon=True).start()
+        # In the caller's context, so that its span stands in the trace of the answer.
+        context = contextvars.copy_context()
+        threading.Thread(
+            target=context.run, args=(look,), name="ragassay-guard-shadow", daemon=True
+        ).start()
 
     def warm(self) -> None:
         """Have the judge ready: its model loaded, its server asked once (one paid call where it
@@ -185,7 +190,8 @@ class Guard:
     def _row(
         self, question: str | None, contexts: Sequence[object] | None, response: str | None
     ) -> Sample:
-        listed = None if contexts is None else as_contexts(contexts)
+        # One context for each that is given, also for one without a text: places must agree.
+        listed = None if contexts is None else tuple([readable(each) for each in contexts])
         return Sample("guarded", question=question, contexts=listed, response=response)
 
     def _as_judged(self, row: Sample) -> Sample:

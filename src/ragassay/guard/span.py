@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.guard.result import GuardResult
 from ragassay.guard.settings import Settings
-from ragassay.instrument.spans import Span, start_span
+from ragassay.instrument.spans import LOGGER, Span, start_span
 
 if TYPE_CHECKING:
     from ragassay.instrument.spans import AttributeValue
@@ -36,7 +36,10 @@ class GuardrailSpan:
             attributes["ragassay.guard.score"] = result.score
         if result.chunks:
             attributes["ragassay.guard.kept"] = list(result.kept)
-        self._span.set(attributes)
+        try:
+            self._span.set(attributes)
+        except Exception:
+            LOGGER.debug("a guard's result was not traced", exc_info=True)
 
 
 @contextmanager

@@ -70,6 +70,14 @@ def _first(holder: object, names: Sequence[str]) -> Any:
     return None
 
 
+def readable(document: object) -> Context:
+    """The document as a context; one without text where it has none, or cannot be read at all."""
+    try:
+        return as_context(document) or Context("")
+    except Exception:  # whatever an object of a framework raises when it is looked at
+        return Context("")
+
+
 def as_contexts(documents: Iterable[object]) -> tuple[Context, ...]:
     """Those of the documents that have a text, in their order."""
     contexts = [as_context(document) for document in documents]
