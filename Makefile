@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # Many tests wait for servers and kills: two at a time take half as long.
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 
-.PHONY: setup demo test test-fast test-local soak check docs bench lock clean
+.PHONY: setup demo test test-fast test-local test-engines soak check docs bench lock clean
 
 setup: .venv/.ready
 
@@ -36,8 +36,18 @@ build/local/.ready: pyproject.toml | .venv/.ready
 test-local: build/local/.ready
 	build/local/bin/python -m pytest -n 0 tests/models_local
 
+# The engines of other packages, which bring a hundred packages with them, in an environment of their own.
+build/engines/.ready: pyproject.toml | .venv/.ready
+	$(PY) -m venv build/engines
+	$(PY) -c "import site; print(site.getsitepackages()[0])" > $$(ls -d build/engines/lib/python3*/site-packages)/project.pth
+	build/engines/bin/python -m pip install -q --disable-pip-version-check 'dspy>=3.4' 'textgrad>=0.1.8'
+	touch $@
+
+test-engines: build/engines/.ready
+	build/engines/bin/python -m pytest -n 0 tests/tuning/engines
+
 # The heavier doses of the fault and fuzzing suites (hours), recorded in benchmarks/results.
-soak: setup .venv/.browser test-local
+soak: setup .venv/.browser test-local test-engines
 	$(PY) -m pytest -n 2 --dist loadgroup -m soak
 	$(PY) benchmarks/hardening/run.py --dose nightly
 	$(PY) benchmarks/providers/soak.py
@@ -60,7 +70,7 @@ bench: setup
 
 # The lock file holds hashes and no addresses, so that any mirror serves.
 lock:
-	uv pip compile pyproject.toml --extra arrow --extra prices --extra postgres --extra ray --extra server --extra grpc --extra documents --group dev --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --extra arrow --extra prices --extra postgres --extra ray --extra server --extra grpc --extra documents --extra gepa --group dev --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock
 
 clean:

@@ -108,6 +108,13 @@ def test_a_misspelt_store_is_reported_and_not_created(folder, words):
     assert not (folder / "sotre.db").exists()
 
 
+@pytest.mark.parametrize("words", [[], ["label"], ["store"]])
+def test_a_command_without_its_subcommand_prints_its_help_once(folder, words):
+    done = ragassay(folder, *words, code=2)
+    assert done.stdout.count("Usage: ") == 1
+    assert done.stderr == ""
+
+
 def test_before_the_first_run_there_is_nothing_to_list_and_no_store_is_made(folder):
     assert "no run yet" in ragassay(folder, "runs").stdout + ragassay(folder, "runs").stderr
     assert not (folder / ".ragassay").exists()
@@ -118,7 +125,11 @@ def test_runs_show_export_and_compare_read_the_store(folder):
     ragassay(folder, "evaluate", "rows.jsonl", "--name", "second")
     listed = json.loads(ragassay(folder, "runs", "--json").stdout)
     assert [r["name"] for r in listed["runs"]] == ["second", "first"]
-    assert "first" in ragassay(folder, "runs").stdout
+    ragassay(folder, "evaluate", "rows.jsonl")
+    unnamed, *named = ragassay(folder, "runs").stdout.splitlines()[1:4]
+    assert "rows.jsonl" in unnamed
+    assert "second" in named[0]
+    assert "first" in named[1]
     shown = ragassay(folder, "show", "last", "--row", "bad").stdout
     assert "mailed to a lawyer" in shown
     assert "Bananas" in shown

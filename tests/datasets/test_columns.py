@@ -221,6 +221,14 @@ def test_two_columns_for_one_field_are_refused_with_the_map_options():
     assert "--map question=query or --map question=prompt" in caught.value.fix
 
 
+def test_all_fields_of_which_several_columns_could_be_one_are_named_at_once():
+    with pytest.raises(SetupError) as caught:
+        open_rows([{"query": "a", "prompt": "b", "answer": "A", "output": "B"}])
+    assert caught.value.code == "E0311"
+    assert caught.value.why == "question: query, prompt; response: answer, output"
+    assert "--map question=query --map response=answer" in caught.value.fix
+
+
 def test_map_decides_between_them_and_reads_dotted_columns():
     row = {"query": "a", "prompt": {"text": "b"}, "answer": "A"}
     (sample,) = samples(open_rows([row], mapping={"question": "prompt.text"}))

@@ -170,6 +170,29 @@ def test_a_file_of_unknown_names_only_is_read_by_the_guess(tmp_path):
     }
 
 
+@pytest.mark.parametrize(
+    ("question", "contexts", "response"),
+    [
+        ("Frage", "Kontext", "Antwort"),
+        ("question_posée", "contextes", "réponse"),
+        ("pregunta", "contextos", "respuesta"),
+        ("domanda", "documenti", "risposta"),
+        ("pergunta", "documentos", "resposta"),
+    ],
+)
+def test_columns_headed_in_other_european_languages_are_guessed(
+    tmp_path, question, contexts, response
+):
+    path = tmp_path / "rows.json"
+    cells = {question: QUESTION, contexts: [PASSAGE], response: ANSWER}
+    path.write_text(json.dumps(rows(**cells)))
+    assert plan(path, yes=True).scan.mapping == {
+        question: "question",
+        contexts: "contexts",
+        response: "response",
+    }
+
+
 def refused(source: object) -> SetupError:
     with pytest.raises(SetupError) as caught:
         plan(source)

@@ -96,6 +96,24 @@ def test_rows_in_only_one_run_are_reported(store, pair):
     )
 
 
+def test_metrics_of_a_row_that_turned_alike_stand_in_one_line(make, save, store):
+    save([make.row(0, sentences=BAD)], "a")
+    save([make.row(0, sentences=GOOD)], "b")
+    c = compare(store, "a", "b")
+    (changed,) = c.changed
+    c = replace(c, changed=(changed, replace(changed, metric="faithfulness")))
+    out = io.StringIO()
+    render_comparison(c, Console(file=out, width=80))
+    _, table = out.getvalue().split("Rows that changed most\n")
+    _, line = table.splitlines()[:2]
+    assert line.split("  ")[1:3] == ["row-1", "groundedness, faithfulness"]
+    # In JSON they are a record each.
+    assert [row["metric"] for row in as_json(comparison_json(c))["changed"]] == [
+        "groundedness",
+        "faithfulness",
+    ]
+
+
 def test_a_run_against_itself_shows_nothing(store, pair):
     c = compare(store, "a", "a")
     assert c.headline.startswith("No difference beyond chance")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ragassay.core import Ledger, Sample, Spend
+from ragassay.core import Ledger, Sample, SetupError, Spend
 from ragassay.report import (
     check_gates,
     compare,
@@ -153,6 +153,34 @@ def test_a_row_shows_each_claim_with_sign_word_reason_and_evidence(store, mixed)
     lost = shown(render_row, store.row(mixed, "row-5"))
     assert "? not judged" in lost
     assert "no readable verdict: the reply held no verdict, twice" in lost
+
+
+def test_a_misspelt_metric_of_a_row_is_an_error_that_names_its_scores(make):
+    row = make.row(0)
+    with pytest.raises(SetupError, match=r"no score 'groundednes'.*groundedness") as caught:
+        row.score("groundednes")
+    assert caught.value.code == "E0201"
+    # A row that a cap left unfinished may lack the score of a metric that the run has.
+    assert replace(row, done=False).score("groundednes") is None
+
+
+@pytest.mark.parametrize(
+    ("row_id", "source", "place"),
+    [
+        ("bridge", "/data/rows.jsonl", "row bridge, line 3"),
+        ("bridge", "/data/rows.csv.gz", "row bridge, line 3"),
+        ("bridge", "/data/rows.json", "row bridge, row 3"),
+        ("bridge", "memory", "row bridge, row 3"),
+        # The id that is made of the place says it already.
+        ("row-3", "/data/rows.jsonl", "row row-3"),
+    ],
+)
+def test_a_row_says_where_it_stands_in_its_source(make, row_id, source, place):
+    row = make.row(0)
+    row = replace(row, sample=replace(row.sample, id=row_id, line=3))
+    manifest = replace(make.manifest("run1", 1), source=source)
+    first, *_ = shown(lambda each, page: render_row(each, page, manifest), row).splitlines()
+    assert first.endswith(f"  {place}")
 
 
 def test_an_unreadable_row_shows_its_error(store, mixed):

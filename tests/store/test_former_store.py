@@ -81,6 +81,9 @@ RENAMED = (
     ("*.json", FORMER_REMEDY, REMEDY),
     ("*.html", f"<small>Try: {FORMER_REMEDY}", f"<small>Try: {REMEDY}"),
     ("*.txt", wrapped(FORMER_REMEDY), wrapped(REMEDY)),
+    ("judged-row.txt", "row row-5, line 5\n", "row row-5\n"),
+    ("offline-row.txt", "row row-2, line 2\n", "row row-2\n"),
+    ("runs.txt", "  name        ", "  name or file"),
     ("*.csv", "\r\n", ",\r\n"),  # with a last column, "uncertain", that is empty for all
     ("*.csv", "finer,better,", "finer,better,uncertain"),
     ("*.jsonl", "}\n", ', "uncertain": ""}\n'),

@@ -17,7 +17,9 @@ import pytest
 import ragassay
 from ragassay.core import BudgetExhausted, DataError, NothingToDo, ProviderError, SetupError
 from ragassay.testing import Body, LLMServer
+from ragassay.tuning.optimise import Progress
 from support.number_judge import RUBRIC, answers, judge, labelled_rows
+from support.present import present
 
 Row = dict[str, Any]
 
@@ -56,8 +58,19 @@ def ask(tmp_path: Path, server: LLMServer, monkeypatch: pytest.MonkeyPatch) -> A
 def test_a_rubric_that_is_certified_is_written_and_used_as_it_stands(
     ask: Any, tmp_path: Path, server: LLMServer
 ) -> None:
-    found = ask(rows(), out=tmp_path / "new.md")
+    told: list[Progress] = []
+    price = {"price": "1,2", "reflector_price": "3,4"}
+    found = ask(rows(), out=tmp_path / "new.md", watch=told.append, **price)
     assert found.certified
+    # It shows itself, and where it stood on the way: both models' calls and money.
+    assert str(found).startswith("Certified: accuracy 0.")
+    assert "<table" in found._repr_html_()
+    phases = list(dict.fromkeys(each.phase for each in told))
+    assert (phases[0], phases[-1]) == ("baseline", "certificate")
+    assert [each.calls for each in told] == sorted(each.calls for each in told)
+    assert told[0].cost == 0
+    assert 0 < present(told[-1].cost) <= found.cost
+    assert {each.most_calls for each in told} == {1200}
     assert found.rubric is not None
     assert "number of the passage" in (tmp_path / "new.md").read_text()
     assert found.calls <= 1200

@@ -19,7 +19,7 @@ def test_runs_are_listed_shown_again_and_explained_row_by_row(shell: Shell) -> N
     evaluated = shell("ragassay evaluate rows.jsonl --metrics groundedness --name nightly")
 
     assert [line.split() for line in shell("ragassay runs").lines] == [
-        ["run", "name", "rows", "judge"],
+        ["run", "name", "or", "file", "rows", "judge"],
         ["RUN", "nightly", "2/2", "offline"],
     ]
 

@@ -467,25 +467,14 @@ def run() -> NoReturn:
         sys.exit(141 if type(sys.stdout).__name__ == "PacifyFlushWrapper" else left.code)
     except Exception as error:
         # A usage error of click, told by its members: typer may carry a copy of click of its own.
-        if hasattr(error, "format_message") and hasattr(error, "exit_code"):
+        if not (hasattr(error, "format_message") and hasattr(error, "exit_code")):
+            _leave_with_fault(error)
+        code = 2
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error.format_message())  # the help
+        else:
             usage = getattr(getattr(error, "ctx", None), "command_path", "ragassay")
             note(f"error: {error.format_message()}\n  fix: {usage} --help")
-            sys.exit(2)
-        # What click makes of Ctrl-C.
-        if type(error).__name__ == "Abort":
-            note(_STOPPED)
-            sys.exit(130)
-        if os.environ.get("RAGASSAY_DEBUG"):
-            raise
-        if (failure := memory_failure(error)) is not None:
-            show_error(failure)
-            sys.exit(failure.exit_code)
-        note(
-            f"error: {type(error).__name__}: {str(error)[:500]}\n"
-            "  this is a fault of RagAssay, not yours; what was judged is kept (ragassay runs)\n"
-            "  fix: set RAGASSAY_DEBUG=1 and run again to see where, and report it"
-        )
-        sys.exit(70)
     try:
         # At the interpreter's end a closed pipe would be a warning and exit code 120.
         sys.stdout.flush()
@@ -494,3 +483,22 @@ def run() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave_with_fault(error: Exception) -> NoReturn:
+    """Say what no error of the catalogue says, and leave; with RAGASSAY_DEBUG, its traceback."""
+    # What click makes of Ctrl-C.
+    if type(error).__name__ == "Abort":
+        note(_STOPPED)
+        sys.exit(130)
+    if os.environ.get("RAGASSAY_DEBUG"):
+        raise error
+    if (failure := memory_failure(error)) is not None:
+        show_error(failure)
+        sys.exit(failure.exit_code)
+    note(
+        f"error: {type(error).__name__}: {str(error)[:500]}\n"
+        "  this is a fault of RagAssay, not yours; what was judged is kept (ragassay runs)\n"
+        "  fix: set RAGASSAY_DEBUG=1 and run again to see where, and report it"
+    )
+    sys.exit(70)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +25,7 @@ from ragassay.cli.parameters import (
 from ragassay.core.errors import SetupError
 
 if TYPE_CHECKING:
-    from ragassay.tuning.optimise import Prepared
+    from ragassay.tuning.optimise import Prepared, Progress
 
 _AIM = "What is to become better: a figure, or words such as 'f1 where precision >= 0.85'."
 
@@ -162,15 +163,34 @@ class _Progress:
     """Prints a line for each phase, and one now and then while it lasts."""
 
     _EVERY = 100
+    _SOONEST = 20  # calls after which a rate is known
 
     def __init__(self) -> None:
         self._phase, self._calls = "", 0
+        self._first: tuple[float, int] | None = None
 
-    def __call__(self, phase: str, calls: int, best: float | None) -> None:
-        if phase == self._phase and calls - self._calls < self._EVERY:
+    def __call__(self, told: Progress) -> None:
+        now = time.monotonic()
+        if self._first is None:
+            self._first = (now, told.calls)
+        if told.phase == self._phase and told.calls - self._calls < self._EVERY:
             return
-        self._phase, self._calls = phase, calls
-        words = f"{phase}: {calls:,} calls"
-        if best is not None:
-            words += f", best so far {best:.3f}"
-        note(words)
+        self._phase, self._calls = told.phase, told.calls
+        words = f"{told.phase}: {told.calls:,} of at most {told.most_calls:,} calls"
+        if told.cost:
+            words += f", ${told.cost:.2f}"
+        if told.best is not None:
+            words += f", best so far {told.best:.3f}"
+        note(words + self._left(told, now))
+
+    def _left(self, told: Progress, now: float) -> str:
+        """How long it takes at most at the pace so far; "" before there is one."""
+        assert self._first is not None
+        from ragassay.report.wording import seconds as time_words
+
+        started, calls = self._first
+        made = told.calls - calls
+        if made < self._SOONEST:
+            return ""
+        seconds = (now - started) / made * (told.most_calls - told.calls)
+        return f", at most {time_words(seconds)} to go"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ragassay.core.display import Displayed
+from ragassay.core.errors import SetupError, nearest, shorten
 from ragassay.core.fast_init import fast_init
 from ragassay.core.judgment import Spend
 from ragassay.core.known_model import KnownModel
@@ -154,8 +155,23 @@ class RowResult(Displayed):
         return self.bad.id if self.bad is not None else ""
 
     def score(self, metric: str) -> Score | None:
-        """The score of the metric with this printed name."""
-        return next((s for s in self.scores if s.metric == metric), None)
+        """The score of the metric with this printed name; None in a row without any.
+
+        Raises SetupError E0201 for a name that is not among the row's scores.
+        """
+        for score in self.scores:
+            if score.metric == metric:
+                return score
+        if not self.scores or not self.done:
+            return None
+        names = [score.metric for score in self.scores]
+        raise SetupError(
+            "E0201",
+            f"Row {shorten(self.id, 60)} has no score {shorten(metric, 60)!r}."
+            f"{nearest(metric, names)}",
+            why=f"its scores: {', '.join(names)}",
+            fix="take one of its scores",
+        )
 
 
 @dataclass(frozen=True, slots=True)

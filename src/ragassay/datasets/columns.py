@@ -194,13 +194,18 @@ def choose(
         shape.adapt(present, prefer, skips)
     by_name = _by_normal_name(everything, {*mapping.values(), *joined, *slices})
     read = dict(mapping)
+    ambiguous: dict[str, list[str]] = {}
     for field in ALIASES:
         if field in mapping or (field in TIMES and not shape.timed):
             continue
         names = _names(field, by_name, prefer, skips)
-        column = _pick(field, names, by_name, prefer.get(field), name)
-        if column:
-            read[field] = column
+        candidates = _candidates(field, names, by_name, prefer.get(field))
+        if len(candidates) > 1:
+            ambiguous[field] = candidates
+        elif candidates:
+            read[field] = candidates[0]
+    if ambiguous:
+        raise _ambiguous_error(ambiguous, name)
     if "contexts" not in read:
         joined = _numbered_contexts(columns, {*read.values(), *slices})
         if joined:
@@ -328,37 +333,52 @@ def listed(columns: Sequence[str]) -> str:
     return f"{names} ..." if len(columns) > 20 else names
 
 
-def _pick(
+def _candidates(
     field: str,
     names: list[str],
     by_name: Mapping[str, list[str]],
     preferred: str | None,
-    source: str,
-) -> str | None:
-    """The column among those with these names. Raises SetupError E0311 for several."""
+) -> list[str]:
+    """The columns that may be the field; of several, which one is meant cannot be told."""
     for name in names:
         exact = [column for column in by_name[name] if column == name]
         columns = exact or by_name[name]
         if name in (field, preferred) and len(columns) == 1:
-            return columns[0]
+            return columns
     candidates = outermost(list(chain.from_iterable(by_name[name] for name in names)))
     # Several ids are usual (of the row, the trace, the span), and the first of the list is best; a
     # second rating by users is no reason to stop.
-    if field in ("id", "error", "feedback", "stars") and candidates:
-        return candidates[0]
-    if len(candidates) > 1:
-        strong = [column for column in candidates if normal(column) not in WEAK]
-        candidates = strong or candidates
-    if len(candidates) > 1:
-        choices = [f"--map {field}={quote(column)}" for column in candidates[:3]]
-        raise SetupError(
-            "E0311",
-            f"{len(candidates)} columns of {source} would be read as {field}.",
-            where=source,
-            why=", ".join(shorten(column, 40) for column in candidates[:8]),
-            fix="say which: " + " or ".join(choices),
-        )
-    return candidates[0] if candidates else None
+    if field in ("id", "error", "feedback", "stars"):
+        return candidates[:1]
+    strong = [column for column in candidates if normal(column) not in WEAK]
+    return strong or candidates
+
+
+def _short(column: str) -> str:
+    return shorten(column, 40)
+
+
+def _ambiguous_error(ambiguous: Mapping[str, Sequence[str]], source: str) -> SetupError:
+    """The error that names all fields that several columns may be: one answer settles it."""
+    counts = [f"{len(columns)} as {field}" for field, columns in ambiguous.items()]
+    listed_columns = {
+        field: ", ".join(map(_short, columns[:8])) for field, columns in ambiguous.items()
+    }
+    if len(ambiguous) == 1:
+        ((field, columns),) = ambiguous.items()
+        why = listed_columns[field]
+        fix = " or ".join(f"--map {field}={quote(column)}" for column in columns[:3])
+    else:
+        why = "; ".join(f"{field}: {columns}" for field, columns in listed_columns.items())
+        firsts = [f"--map {field}={quote(columns[0])}" for field, columns in ambiguous.items()]
+        fix = " ".join(firsts) + ", or others of these columns"
+    return SetupError(
+        "E0311",
+        f"Several columns of {source} would be read as one field: {', '.join(counts)}.",
+        where=source,
+        why=why,
+        fix=f"say which: {fix}",
+    )
 
 
 def outermost(columns: Sequence[str]) -> list[str]:

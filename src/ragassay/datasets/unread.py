@@ -18,19 +18,27 @@ from ragassay.datasets.outputs import part
 FIELDS = ("question", "contexts", "response")
 """The fields that are asked for: without them, little of an answer can be judged."""
 _WORDS = {
-    "question": {"question", "query", "utterance", "ask", "asked", "prompt"},
+    "question": {
+        *("question", "query", "utterance", "ask", "asked", "prompt"),
+        *("frage", "anfrage", "requête", "requete", "pregunta", "consulta", "domanda", "pergunta"),
+    },
     "contexts": {
         *("context", "contexts", "doc", "docs", "document", "documents", "passage", "passages"),
         *("chunk", "chunks", "snippet", "snippets", "evidence", "retrieved", "retrieval", "hits"),
         *("source", "sources", "nodes", "paragraph", "paragraphs", "knowledge", "article"),
         *("articles", "excerpts"),
+        *("kontext", "kontexte", "dokumente", "textstellen", "quellen", "contexte", "contextes"),
+        *("extraits", "contexto", "contextos", "documentos", "contesto", "contesti", "documenti"),
     },
     "response": {
         *("response", "answer", "reply", "output", "completion", "generation", "generated"),
         *("prediction", "predicted", "answered", "replied"),
+        *("antwort", "réponse", "reponse", "respuesta", "risposta", "resposta"),
     },
 }
-"""Field -> words of which one in a column's name says that it is the field."""
+"""Field -> words of which one in a column's name says that it is the field; also those of the
+European languages in which files are most often headed, besides English.
+"""
 _OTHER_WORDS = {
     *("id", "ids", "url", "urls", "uri", "link", "path", "file", "filename", "score", "scores"),
     *("count", "num", "number", "time", "date", "latency", "tokens", "cost", "price", "label"),

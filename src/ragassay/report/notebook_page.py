@@ -1,4 +1,4 @@
-"""What a notebook shows of a run, a row, a score, a comparison, a certificate or a benchmark: the
+"""What a notebook shows of a run, a row, a score, a comparison or another result: the
 report of the terminal as a small piece of HTML.
 
 It holds no script, asks for nothing from anywhere, and takes the colours of the page it stands in,
@@ -15,6 +15,7 @@ from ragassay.core import Certificate, JudgeBenchmark, RowResult, Score, Summary
 from ragassay.report.benchmark import render_benchmark
 from ragassay.report.certificates import render_certificate
 from ragassay.report.comparison import Comparison
+from ragassay.report.tables import Reported, Table
 from ragassay.report.terminal import render_row, render_score
 from ragassay.report.terminal_comparison import render_comparison
 from ragassay.report.terminal_page import SIGNS, STYLE, Page, TerminalPage
@@ -64,6 +65,17 @@ def _(value: Certificate, page: Page) -> None:
 @write.register
 def _(value: JudgeBenchmark, page: Page) -> None:
     render_benchmark(value, page)
+
+
+@write.register
+def _(value: Reported, page: Page) -> None:
+    for number, block in enumerate(value.blocks()):
+        if isinstance(block, Table):
+            page.table([(head, False) for head in block.head], block.rows)
+        elif block:
+            page.line(block, "" if number else "bold")
+        else:
+            page.gap()
 
 
 def as_html(value: object) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ragassay.core import Figure
+from ragassay.core.display import Displayed
 from ragassay.report.wording import number_words
 
 
@@ -19,6 +20,16 @@ class Table:
 
 Block = str | Table
 """A line or a table of a report."""
+
+
+class Reported(Displayed):
+    """A result whose report is lines and tables, in a notebook, printed and in the terminal."""
+
+    __slots__ = ()
+
+    def blocks(self) -> Iterable[Block]:
+        """The report: the outcome first; an empty line ends a part."""
+        raise NotImplementedError
 
 
 def figure_table(figures: Iterable[Figure]) -> Table:

@@ -46,7 +46,7 @@ def render_row(row: RowResult, console: Console | Page, manifest: Manifest | Non
     if row.bad is not None or row.sample is None:
         _unreadable_row(page, row)
         return
-    _row_verdict(page, row, row.sample)
+    _row_verdict(page, row, _place(row.sample, manifest))
     if not row.done:
         page.line("This row is not finished: a resume will judge the rest.", "yellow")
     _row_texts(page, row.sample)
@@ -133,11 +133,24 @@ def _unreadable_row(page: Page, row: RowResult) -> None:
         page.line(f"fix: {bad.fix}", indent=2)
 
 
-def _row_verdict(page: Page, row: RowResult, sample: Sample) -> None:
+_BY_LINE = (".jsonl", ".ndjson", ".csv", ".tsv")
+
+
+def _place(sample: Sample, manifest: Manifest | None) -> str:
+    """Where the row stands in its source: ", line 3" of a file of lines, else ", row 3"; "" where
+    the id says it already.
+    """
+    if not sample.line or manifest is None or sample.id == f"row-{sample.line}":
+        return ""
+    source = manifest.source.lower().removesuffix(".gz")
+    word = "line" if source.endswith(_BY_LINE) else "row"
+    return f", {word} {sample.line}"
+
+
+def _row_verdict(page: Page, row: RowResult, place: str) -> None:
     """The verdict, the root cause with what lies behind it, and the other causes."""
     diagnosis = row.diagnosis
-    where = f", line {sample.line}" if sample.line else ""
-    page.marked(say.VERDICT_WORDS[diagnosis.verdict], f"row {row.id}{where}", indent=0)
+    page.marked(say.VERDICT_WORDS[diagnosis.verdict], f"row {row.id}{place}", indent=0)
     if diagnosis.cause is not None:
         _cause(page, diagnosis.cause, "cause")
         _finer(page, diagnosis)
@@ -325,7 +338,7 @@ def render_runs(runs: Iterable[StoredRun], console: Console | Page) -> None:
         page.table(_RUN_HEADS, [_run_cells(run, with_state=True) for run in stored])
 
 
-_RUN_HEADS = [("run", False), ("name", False), ("rows", True), ("judge", False)]
+_RUN_HEADS = [("run", False), ("name or file", False), ("rows", True), ("judge", False)]
 
 
 def _run_cells(run: StoredRun, *, with_state: bool = False) -> list[str | tuple[str, str]]:
@@ -334,15 +347,19 @@ def _run_cells(run: StoredRun, *, with_state: bool = False) -> list[str | tuple[
     judge: str | tuple[str, str] = manifest.judge.uri
     if with_state and run.state is not RunState.FINISHED:
         judge = (manifest.judge.uri, say.STATE_WORDS[run.state])
-    return [manifest.run_id, one_line(manifest.name, 120), rows, judge]
+    name = manifest.name or _file_name(manifest)
+    return [manifest.run_id, one_line(name, 120), rows, judge]
+
+
+def _file_name(manifest: Manifest) -> str:
+    """The name of the rows' file without its folders, of Windows too."""
+    return manifest.source.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def _more_cells(run: StoredRun) -> list[str | tuple[str, str]]:
     manifest = run.manifest
-    # The file's name without its folders, of Windows too.
-    file = manifest.source.replace("\\", "/").rsplit("/", 1)[-1]
     started = manifest.created[:16].replace("T", " ")
-    return [started, say.STATE_WORDS[run.state], one_line(file, 40)]
+    return [started, say.STATE_WORDS[run.state], one_line(_file_name(manifest), 40)]
 
 
 _OUTCOME_WORDS = {True: "pass", False: "fail", None: "undecided"}

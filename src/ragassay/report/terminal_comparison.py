@@ -41,7 +41,7 @@ def render_comparison(
     else:
         _differences(page, comparison.metrics)
     _equivalences(page, comparison.metrics)
-    _changed_rows(page, comparison.changed[: None if detail.verbose else CHANGED_SHOWN])
+    _changed_rows(page, comparison.changed, None if detail.verbose else CHANGED_SHOWN)
 
 
 def _differences(page: Page, metrics: Sequence[MetricComparison]) -> None:
@@ -148,7 +148,8 @@ def _equivalences(page: Page, metrics: Sequence[MetricComparison]) -> None:
     page.table(heads, rows)
 
 
-def _changed_rows(page: Page, changed: Sequence[ChangedRow]) -> None:
+def _changed_rows(page: Page, changed: Sequence[ChangedRow], most: int | None) -> None:
+    """The rows that changed most. most: of so many rows, None for all."""
     if not changed:
         return
     page.title("Rows that changed most")
@@ -158,13 +159,25 @@ def _changed_rows(page: Page, changed: Sequence[ChangedRow]) -> None:
         ("A → B", False),
         ("verdict", False),
     ]
-    page.table(heads, [_changed_cells(row) for row in changed])
+    page.table(heads, [_changed_cells(alike) for alike in _changed_alike(changed)[:most]])
 
 
-def _changed_cells(row: ChangedRow) -> list[str]:
+def _changed_alike(changed: Sequence[ChangedRow]) -> list[list[ChangedRow]]:
+    """Metrics that share their claims often turn together: those of a row with equal values and
+    verdicts, in one list; in the order of the first of each.
+    """
+    alike: dict[tuple[object, ...], list[ChangedRow]] = {}
+    for row in changed:
+        key = (row.id, row.a, row.b, row.verdict_a, row.verdict_b, row.change)
+        alike.setdefault(key, []).append(row)
+    return list(alike.values())
+
+
+def _changed_cells(alike: Sequence[ChangedRow]) -> list[str]:
+    row = alike[0]
     return [
         one_line(row.id, 40),
-        row.metric,
+        ", ".join(each.metric for each in alike),
         f"{say.figure(row.a)} → {say.figure(row.b)} {row.change}".rstrip(),
         _turn(row.verdict_a, row.verdict_b),
     ]

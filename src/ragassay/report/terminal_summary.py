@@ -187,13 +187,16 @@ def _metrics(page: Page, s: Summary) -> None:
 
 
 def _metric_cells(m: MetricSummary, manifest: Manifest) -> list[str]:
-    rated = [say.pass_rate(m)] if m.pass_rate is not None else []
+    # First, beside the mean that it is about: a pass rate is always better when it is higher.
+    rated = []
+    if not m.unit and say.lower_is_better(m.metric, manifest):
+        rated.append("lower is better")
+    if m.pass_rate is not None:
+        rated.append(say.pass_rate(m))
     if m.undecided:
         rated.append(f"{m.undecided:,} undecided")
     if m.judged < m.asked:
         rated.append(f"{m.judged:,}/{m.asked:,} judged")
-    if not m.unit and say.lower_is_better(m.metric, manifest):
-        rated.append("lower is better")
     return [m.metric, say.number_words(m.mean, m.interval, m.unit), ", ".join(rated)]
 
 

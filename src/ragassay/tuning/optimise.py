@@ -20,6 +20,7 @@ import numpy as np
 from ragassay.core import ProviderError, digest, shorten
 from ragassay.judges import Rubric
 from ragassay.judges.rubric_file import rubric_text
+from ragassay.report.tables import Block, Reported
 from ragassay.scoring import coefficients
 from ragassay.tuning.aim import Aim
 from ragassay.tuning.bench import MOST_LOST, StoreBench
@@ -31,6 +32,7 @@ from ragassay.tuning.labels import Labels
 from ragassay.tuning.noise import NoiseFloor, noise_floor
 from ragassay.tuning.plan import SearchPlan, search_plan
 from ragassay.tuning.record import SearchRecord
+from ragassay.tuning.reports import optimisation_report
 from ragassay.tuning.search import SearchResult, SearchTask
 from ragassay.tuning.slices import Slice, find_slices
 from ragassay.tuning.spending import Spending
@@ -41,8 +43,8 @@ from ragassay.tuning.values import Answers, Part, Proposer
 NOISE_ROWS = 50
 
 
-@dataclass(frozen=True)
-class Optimisation:
+@dataclass(frozen=True, repr=False)
+class Optimisation(Reported):
     """What an optimisation came to.
 
     metric, judge, proposer: what was optimised, and who was asked. aim: as it was understood.
@@ -83,6 +85,10 @@ class Optimisation:
         """Whether something is certified to be better."""
         return self.certificate is not None and self.certificate.chosen is not None
 
+    def blocks(self) -> list[Block]:
+        """The report: the outcome, why it may be believed, what was tried."""
+        return optimisation_report(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -122,8 +128,23 @@ class Asked:
         )
 
 
-Watch = Callable[[str, int, float | None], None]
-"""Told of progress: the phase, the calls so far, the best value of the aim."""
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where an optimisation stands. phase: "baseline", "noise", those of the search, "certificate".
+
+    calls, cost: so far, over all attempts; cost in US dollars, None where no price is known.
+    most_calls: its cap. best: the best value of the aim so far, None before the baseline is known.
+    """
+
+    phase: str
+    calls: int
+    cost: float | None
+    most_calls: int
+    best: float | None
+
+
+Watch = Callable[[Progress], None]
+"""Told of progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +244,13 @@ class Optimiser:
 
     def _tell(self, phase: str, best: float | None = None) -> None:
         if self.watch is not None:
-            self.watch(phase, self.spending.calls, best)
+            spending = self.spending
+            told = Progress(phase, spending.calls, spending.cost, self.asked.max_calls, best)
+            self.watch(told)
+
+    def _told_by_search(self, phase: str, calls: int, best: float) -> None:
+        # A search counts calls of the judge alone; what is told counts the proposer's as well.
+        self._tell(phase, best)
 
     def _value(self, aim: Aim, answers: Answers) -> float:
         """The aim on the rows to search and choose on."""
@@ -274,7 +301,7 @@ class Optimiser:
             forbidden=shingles_of(texts),
             seed=asked.seed,
         )
-        return engine(asked.engine).search(task, self.bench, proposer, self.watch)
+        return engine(asked.engine).search(task, self.bench, proposer, self._told_by_search)
 
     # -- the certificate
 

@@ -59,6 +59,9 @@ def _change(figure: str, title: str, finalist: Finalist) -> str:
     """A figure before and after: "F1 0.712 -> 0.803"."""
     before = finalist.before.figures.get(figure, finalist.gain.before)
     after = finalist.after.figures.get(figure, finalist.gain.after)
+    if figure == "cost" and before is not None and after is not None:
+        # An aim is a value to raise; a cost is told as what it is.
+        before, after = abs(before), abs(after)
     return f"{title} {_number(before)} -> {_number(after)}"
 
 
