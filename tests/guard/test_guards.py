@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -423,7 +424,7 @@ def test_a_buffer_hands_out_what_it_was_given(text, sizes) -> None:
 def test_nothing_of_a_blocked_sentence_or_behind_it_is_released(sentences, size, kind) -> None:
     text = "".join(sentences)
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
-    options = {"at_least": 1, "on_error": "block", "deadline_ms": LONG}
+    options: dict[str, Any] = {"at_least": 1, "on_error": "block", "deadline_ms": LONG}
     released: list[str] = []
     blocked = False
 
@@ -451,7 +452,7 @@ def test_nothing_of_a_blocked_sentence_or_behind_it_is_released(sentences, size,
 
 def test_a_sentence_that_never_ends_is_judged_in_parts() -> None:
     text = "word " * 2_000
-    options = {"at_least": 1, "on_error": "block", "deadline_ms": LONG}
+    options: dict[str, Any] = {"at_least": 1, "on_error": "block", "deadline_ms": LONG}
     released = list(guard.stream(iter([text]), polite, **options))
     assert "".join(released) == text
     assert max(map(len, released)) <= 2_000
@@ -496,7 +497,7 @@ def test_a_streaming_function_is_judged_against_what_it_retrieves() -> None:
 
 def test_pieces_may_be_what_clients_of_models_give() -> None:
     chunks = [{"choices": [{"delta": {"content": text}}]} for text in ("It is ", "kind.")]
-    options = {"at_least": 1, "on_error": "block", "deadline_ms": LONG}
+    options: dict[str, Any] = {"at_least": 1, "on_error": "block", "deadline_ms": LONG}
     assert list(guard.stream(iter(chunks), polite, **options)) == ["It is kind."]
     taken = guard.stream(iter([Context("It.")]), polite, text=lambda c: c.text, **options)
     assert list(taken) == ["It."]

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -137,12 +137,12 @@ def test_coroutine_functions_of_tasks_at_once_keep_their_traces_apart() -> None:
         assert row.response == row.contexts[0].text == f"about {row.question}"
 
 
-def pieces(question: str) -> Iterator[str]:
+def pieces(question: str) -> Generator[str, None, None]:
     yield "It opened "
     yield "in 1932."
 
 
-async def apieces(question: str) -> AsyncIterator[str]:
+async def apieces(question: str) -> AsyncGenerator[str, None]:
     yield "It opened "
     yield "in 1932."
 
