@@ -60,6 +60,8 @@ SLOW_FOLDERS = (
 # Files of which most of the time is spent in databases, browsers, waits and real servers.
 SLOW_FILES = (
     "dispatch/test_dispatch.py",
+    "guard/test_guards.py",
+    "instrument/test_decorators.py",
     "judges/test_redaction.py",
     "metrics/test_laws.py",
     "models_local/test_trained_network.py",

@@ -10,6 +10,8 @@ DOORS = (
     "ragassay",
     "ragassay.datasets",
     "ragassay.distributed",
+    "ragassay.guard",
+    "ragassay.instrument",
     "ragassay.judges",
     "ragassay.report",
     "ragassay.runs",

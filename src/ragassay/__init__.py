@@ -18,6 +18,7 @@ from ragassay.lazy import lazy_names
 from ragassay.version import __version__
 
 if TYPE_CHECKING:
+    from ragassay import guard
     from ragassay import notebook as judge
     from ragassay.api import (
         Run,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         resume,
     )
     from ragassay.core import Context, RagAssayError, Request, Sample, Score
+    from ragassay.instrument import generator, retriever, trace, turn
     from ragassay.metrics import metric
     from ragassay.stress.door import astress_test, stress_test
     from ragassay.testsets.door import (
@@ -80,6 +82,8 @@ __all__ = [
     "estimate",
     "evaluate",
     "forecast",
+    "generator",
+    "guard",
     "import_labels",
     "judge",
     "judge_trust",
@@ -94,7 +98,10 @@ __all__ = [
     "probe",
     "repeat",
     "resume",
+    "retriever",
     "stress_test",
+    "trace",
+    "turn",
 ]
 
 _lazy_name = lazy_names(
@@ -112,6 +119,7 @@ _lazy_name = lazy_names(
             "resume",
         ),
         "core": ("Context", "RagAssayError", "Request", "Sample", "Score"),
+        "instrument": ("generator", "retriever", "trace", "turn"),
         "metrics": ("metric",),
         "testsets.door": ("acheck_testset", "amake_testset", "check_testset", "make_testset"),
         "stress.door": ("astress_test", "stress_test"),
@@ -138,6 +146,8 @@ _lazy_name = lazy_names(
 def __getattr__(name: str) -> object:
     if name == "judge":  # a module, under the name that users write
         value: object = import_module("ragassay.notebook")
+    elif name == "guard":
+        value = import_module("ragassay.guard")
     else:
         value = _lazy_name(name)
     # What the functions return prints itself, and shows itself in a notebook.

@@ -217,6 +217,11 @@ class Dispatcher:
         self._first_ended.set()
         self._queue.end()
 
+    @property
+    def stopped(self) -> bool:
+        """Whether no call is made any more: it was stopped, or gave the provider up."""
+        return self._stop.is_set()
+
     async def turn(self) -> None:
         """Wait for this task's turn at longer work; not at all while no call is under way."""
         if self.traffic.in_flight:

@@ -393,6 +393,13 @@ def metric_names(
     return [str(metric) for metric in chosen]
 
 
+def chosen_metrics(
+    metrics: Sequence[str | Metric], rubrics: Sequence[str | os.PathLike[str]]
+) -> tuple[Metric, ...]:
+    """These metrics, and those of the rubric files behind them. Raises as `make_plan`."""
+    return _metrics(metrics, Options(), rubric_registry(rubrics))
+
+
 def rubric_registry(rubrics: Sequence[str | os.PathLike[str]]) -> RubricRegistry:
     """The rubrics of the package and of these files. Raises as `make_plan`."""
     from ragassay.judges import RubricRegistry

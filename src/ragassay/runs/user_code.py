@@ -143,5 +143,7 @@ class _Worker:
         end_thread(self._thread)
 
     def _serve(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            job()
+        # The exception that ends a thread may come when its job is over already.
+        with suppress(SystemExit):
+            while (job := self._jobs.get()) is not None:
+                job()

@@ -1,0 +1,420 @@
+"""The guard: judges a row before a deadline and decides; whatever goes wrong, it decides.
+
+The deadline is kept by the one who waits, and not by the judge: neither a server that hangs nor a
+machine that is busy holds an application up for longer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from ragassay.core import (
+    Context,
+    RagAssayError,
+    Sample,
+    Score,
+    Status,
+    is_fault,
+    message_of,
+    shorten,
+)
+from ragassay.guard import judging
+from ragassay.guard.result import Blocked, ChunkResult, Decision, GuardResult
+from ragassay.guard.settings import RAISES, Settings
+from ragassay.guard.span import guardrail_span
+from ragassay.instrument.documents import readable
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_LOGGER = logging.getLogger("ragassay.guard")
+
+MOST_IN_SHADOW = 64
+"""Judgments of guards in shadow mode that may be under way at once; more are not begun, so that
+looking on never takes the machine from the application.
+"""
+
+WARM_SECONDS = 120.0
+"""What the first judgment of a judge may take, in which its model is loaded."""
+
+PARTIAL = "partial"
+"""The flag of a Score over a part of what was asked."""
+
+_EXAMPLE = Sample(
+    "example",
+    question="When did the bridge open?",
+    contexts=(Context("The bridge opened to traffic in May 1932."),),
+    response="The bridge opened in May 1932.",
+)
+
+guards: weakref.WeakSet[Guard] = weakref.WeakSet()
+"""The guards of this process, for `warm`."""
+
+_shadows = 0
+_shadow_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What came of a judgment: Scores, or why there are none."""
+
+    scores: Sequence[Score] = ()
+    failure: str = ""
+
+
+class Guard:
+    """A guard as it was declared: decorates a function, and judges a row by itself (`check`).
+
+    Safe to use from any number of threads and event loops at once.
+    """
+
+    def __init__(self, settings: Settings, decorate: Callable[[Guard, F], F]) -> None:
+        self.settings = settings
+        self._decorate = decorate
+        self._told: set[str] = set()
+        guards.add(self)
+
+    def __call__(self, function: F) -> F:
+        """The function with this guard before or behind it."""
+        decorate = cast("Callable[[Guard, F], F]", self._decorate)
+        return decorate(self, function)
+
+    def __repr__(self) -> str:
+        settings = self.settings
+        return f"<ragassay.guard.{settings.kind} {settings.metric} {settings.mark}>"
+
+    def check(
+        self,
+        *,
+        question: str | None = None,
+        contexts: Sequence[object] | None = None,
+        response: str | None = None,
+    ) -> GuardResult:
+        """Judge a row and decide. Returns at the deadline at the latest, and raises nothing for
+        what goes wrong with the judge: `on_error` decides then.
+        """
+        started = time.perf_counter()
+        row = self._row(question, contexts, response)
+        with guardrail_span(self.settings) as span:
+            result = self._at_once(row, started)
+            if result is None:
+                result = self._result(row, self._wait(row, started), started)
+            span.end_with(result)
+        self._report(result)
+        return result
+
+    async def acheck(
+        self,
+        *,
+        question: str | None = None,
+        contexts: Sequence[object] | None = None,
+        response: str | None = None,
+    ) -> GuardResult:
+        """`check` for callers inside an event loop, which is not held up."""
+        started = time.perf_counter()
+        row = self._row(question, contexts, response)
+        with guardrail_span(self.settings) as span:
+            result = self._at_once(row, started)
+            if result is None:
+                result = self._result(row, await self._await(row, started), started)
+            span.end_with(result)
+        self._report(result)
+        return result
+
+    def look_on(
+        self,
+        *,
+        question: str | None = None,
+        contexts: Sequence[object] | None = None,
+        response: str | None = None,
+    ) -> None:
+        """Judge a row in the background, for shadow mode: the result goes to `on_result` and the
+        log alone.
+        """
+        global _shadows
+        with _shadow_lock:
+            room = _shadows < MOST_IN_SHADOW
+            _shadows += room
+        row = self._row(question, contexts, response)
+        started = time.perf_counter()
+        if not room:
+            failure = f"{MOST_IN_SHADOW} judgments of guards in shadow mode are under way"
+            self._report(self._result(row, _Outcome(failure=failure), started))
+            return
+
+        def look() -> None:
+            global _shadows
+            try:
+                self.check(question=row.question, contexts=row.contexts, response=row.response)
+            finally:
+                with _shadow_lock:
+                    _shadows -= 1
+
+        # In the caller's context, so that its span stands in the trace of the answer.
+        context = contextvars.copy_context()
+        threading.Thread(
+            target=context.run, args=(look,), name="ragassay-guard-shadow", daemon=True
+        ).start()
+
+    def warm(self) -> None:
+        """Have the judge ready: its model loaded, its server asked once (one paid call where it
+        costs). Raises what is wrong with the set-up.
+        """
+        settings = self.settings
+        row = self._as_judged(_EXAMPLE)
+        future = judging.submit(settings.metric, settings.options, (row,), WARM_SECONDS)
+        (score,) = future.result(WARM_SECONDS)
+        if score.status not in (Status.JUDGED, Status.NOT_APPLICABLE):
+            _LOGGER.warning("%r: the judge gave no verdict on an example: %s", self, score.reason)
+
+    def replacement(self, result: GuardResult) -> object:
+        """What the application gets in place of a blocked text. Raises Blocked where nothing was
+        named.
+        """
+        instead = self.settings.instead
+        if instead is RAISES:
+            raise Blocked(result)
+        return instead(result) if callable(instead) else instead
+
+    # -- the row
+
+    def _row(
+        self, question: str | None, contexts: Sequence[object] | None, response: str | None
+    ) -> Sample:
+        # One context for each that is given, also for one without a text: places must agree.
+        listed = None if contexts is None else tuple([readable(each) for each in contexts])
+        return Sample("guarded", question=question, contexts=listed, response=response)
+
+    def _as_judged(self, row: Sample) -> Sample:
+        """The row with the question in the response's place, for a metric that reads that alone."""
+        needs = self.settings.metric.declaration.needs
+        reads_question = any("question" in need.split("|") for need in needs)
+        if self.settings.kind == "block_input":
+            if reads_question:
+                return Sample(row.id, question=row.question)
+            return Sample(row.id, question=row.question, response=row.question)
+        return row
+
+    @property
+    def _scores_chunks(self) -> bool:
+        return self.settings.metric.declaration.level == "chunk"
+
+    def _rows(self, row: Sample) -> tuple[Sample, ...]:
+        """The rows that are judged: of a metric that does not score each chunk, one a chunk."""
+        if self.settings.kind != "context_filter" or self._scores_chunks:
+            return (self._as_judged(row),)
+        rows: list[Sample] = []
+        for chunk in row.contexts or ():
+            rows.append(Sample(row.id, question=row.question, contexts=(chunk,)))
+        return tuple(rows)
+
+    def _at_once(self, row: Sample, started: float) -> GuardResult | None:
+        """The result where nothing has to be judged, or nothing can be."""
+        guarded = getattr(row, self.settings.guarded)
+        if guarded == () or (isinstance(guarded, str) and not guarded.strip()):
+            reason = f"nothing to judge: the {self.settings.guarded} is empty"
+            return self._made(started, "pass", False, None, reason)
+        judged = self._as_judged(row)
+        for need in self.settings.metric.declaration.needs:
+            names = need.split("|")
+            if all(getattr(judged, name) is None for name in names):
+                failure = f"the guard was given no {' or '.join(names)}"
+                return self._result(row, _Outcome(failure=failure), started)
+        return None
+
+    # -- the judgment
+
+    def _begin(self, row: Sample) -> Future[list[Score]]:
+        settings = self.settings
+        return judging.submit(settings.metric, settings.options, self._rows(row), settings.deadline)
+
+    def _left(self, started: float) -> float:
+        return max(0.0, self.settings.deadline - (time.perf_counter() - started))
+
+    def _wait(self, row: Sample, started: float) -> _Outcome:
+        try:
+            future = self._begin(row)
+        except Exception as error:
+            return self._failed(error)
+        try:
+            return _Outcome(future.result(self._left(started)))
+        except FutureTimeout:
+            future.cancel()
+            return self._late()
+        except (Exception, CancelledError) as error:
+            return self._failed(error)
+        except BaseException:
+            future.cancel()
+            raise
+
+    async def _await(self, row: Sample, started: float) -> _Outcome:
+        try:
+            future = self._begin(row)
+        except Exception as error:
+            return self._failed(error)
+        # Not awaited itself: a cancelled caller would wait for the judge's own cancellation.
+        waiting = asyncio.wrap_future(future)
+        try:
+            done, _ = await asyncio.wait({waiting}, timeout=self._left(started))
+        except asyncio.CancelledError:
+            waiting.cancel()
+            raise
+        if not done:
+            waiting.cancel()
+            return self._late()
+        try:
+            return _Outcome(waiting.result())
+        except (Exception, asyncio.CancelledError) as error:
+            return self._failed(error)
+
+    def _late(self) -> _Outcome:
+        milliseconds = 1000 * self.settings.deadline
+        return _Outcome(failure=f"the judge gave no verdict within {milliseconds:g} ms")
+
+    def _failed(self, error: BaseException) -> _Outcome:
+        if not is_fault(error) and not isinstance(error, CancelledError | asyncio.CancelledError):
+            raise error
+        if isinstance(error, RagAssayError):
+            reason = f"{error.code}: {error.what}"
+            # A wrong key or address would else only show as a guard that never judges.
+            if reason not in self._told:
+                self._told.add(reason)
+                _LOGGER.warning("%r does not judge: %s", self, error)
+            return _Outcome(failure=reason)
+        return _Outcome(failure=f"{type(error).__name__}: {shorten(message_of(error), 200)}")
+
+    # -- the decision
+
+    def _result(self, row: Sample, outcome: _Outcome, started: float) -> GuardResult:
+        if self.settings.kind == "context_filter":
+            return self._result_of_chunks(row, outcome, started)
+        if outcome.failure:
+            return self._unjudged(outcome.failure, started)
+        (score,) = outcome.scores
+        reason = _why_unjudged(score)
+        if reason:
+            return self._unjudged(reason, started)
+        if score.value is None:
+            return self._made(started, "pass", False, None, f"nothing to judge: {score.reason}")
+        verdict = self._verdict(score.value)
+        reason = self._words(score.value, verdict, _explained(score))
+        return self._made(started, verdict, True, score.value, reason)
+
+    def _result_of_chunks(self, row: Sample, outcome: _Outcome, started: float) -> GuardResult:
+        chunks: list[ChunkResult] = []
+        for position in range(len(row.contexts or ())):
+            value, failure = None, outcome.failure
+            if not failure:
+                of_parts = self._scores_chunks
+                value, failure = _score_of_chunk(outcome.scores, position, of_parts=of_parts)
+            if value is None:
+                chunks.append(ChunkResult(position, self.settings.on_error, None, failure))
+            else:
+                chunks.append(ChunkResult(position, self._verdict(value), value))
+        values = [chunk.score for chunk in chunks if chunk.score is not None]
+        dropped = sum(chunk.verdict == "block" for chunk in chunks)
+        unjudged = len(chunks) - len(values)
+        reason = f"{dropped} of {len(chunks)} chunks are not {self.settings.mark}"
+        if unjudged:
+            why = next(chunk.reason for chunk in chunks if chunk.score is None)
+            action = "dropped" if self.settings.on_error == "block" else "kept"
+            reason = f"{unjudged} of {len(chunks)} chunks {action} unjudged: {why}"
+        return self._made(
+            started,
+            "block" if dropped else "pass",
+            bool(values),
+            sum(values) / len(values) if values else None,
+            reason,
+            tuple(chunks),
+        )
+
+    def _verdict(self, value: float) -> Decision:
+        return "pass" if self.settings.mark.reached_by(value) else "block"
+
+    def _words(self, value: float, verdict: Decision, explained: str) -> str:
+        settings = self.settings
+        text = f"{settings.metric} is {value:.2f}, {settings.mark} is asked"
+        return f"{text}: {explained}" if verdict == "block" and explained else text
+
+    def _unjudged(self, reason: str, started: float) -> GuardResult:
+        settings = self.settings
+        words = f"not judged, so on_error={settings.on_error!r} decides: {reason}"
+        return self._made(started, settings.on_error, False, None, words)
+
+    def _made(
+        self,
+        started: float,
+        verdict: Decision,
+        judged: bool,
+        score: float | None,
+        reason: str,
+        chunks: tuple[ChunkResult, ...] = (),
+    ) -> GuardResult:
+        settings = self.settings
+        return GuardResult(
+            guard=settings.kind,
+            metric=str(settings.metric),
+            verdict=verdict,
+            judged=judged,
+            score=score,
+            mark=str(settings.mark),
+            latency_ms=1000 * (time.perf_counter() - started),
+            reason=reason,
+            shadow=settings.shadow,
+            chunks=chunks,
+        )
+
+    def _report(self, result: GuardResult) -> None:
+        """Hand the result to the application's own function, whose errors are none of the guard."""
+        if result.verdict == "block" or not result.judged:
+            level = logging.INFO if result.verdict == "block" else logging.DEBUG
+            _LOGGER.log(level, "%s %s: %s", result.guard, result.verdict, result.reason)
+        if self.settings.on_result is None:
+            return
+        try:
+            self.settings.on_result(result)
+        except Exception:
+            _LOGGER.warning("on_result of %r raised", self, exc_info=True)
+
+
+def _why_unjudged(score: Score) -> str:
+    """Why a Score is none to act upon; "" where it is one, or where there was nothing to judge."""
+    if score.status is Status.NOT_APPLICABLE:
+        return ""
+    if score.value is None:
+        return score.reason or f"the judge's answer is {score.status.value}"
+    if PARTIAL in score.flags:
+        return f"{score.counts.judged} of {score.counts.asked} parts have a verdict"
+    return ""
+
+
+def _explained(score: Score) -> str:
+    """What brought a score down: its worst part in the judge's words, else the metric's."""
+    failed = [part for part in score.parts if part.passed is False and part.rationale]
+    return shorten(failed[0].rationale if failed else score.rationale, 200)
+
+
+def _score_of_chunk(
+    scores: Sequence[Score], position: int, *, of_parts: bool
+) -> tuple[float | None, str]:
+    """The score of one chunk, or None and why. of_parts: one Score has all chunks as its parts;
+    else each chunk has a Score of its own.
+    """
+    if not of_parts:
+        score = scores[position]
+        why = _why_unjudged(score)
+        return (None, why) if why else (score.value, score.reason)
+    (score,) = scores
+    for part in score.parts:
+        if part.context == position:
+            return part.value, part.reason or f"the judge's answer is {part.status.value}"
+    return None, score.reason or "the judge gave no verdict"

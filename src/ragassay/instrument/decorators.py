@@ -1,0 +1,361 @@
+"""The decorators: spans of the root, the retriever and the generator of an application.
+
+Each takes plain functions, coroutine functions, and generators of both kinds, whose span ends when
+they are exhausted, closed or collected. What the function returns, raises and yields is what it
+would return, raise and yield without.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Literal, TypeVar, cast, overload
+
+from ragassay.core.sample import Context
+from ragassay.datasets.names import QUESTION_NAMES
+from ragassay.datasets.outputs import part, question_in, response_in
+from ragassay.instrument import retrieved
+from ragassay.instrument.arguments import Argument, named_argument, only_argument, parameters_of
+from ragassay.instrument.documents import as_contexts, listed
+from ragassay.instrument.spans import LOGGER, AttributeValue, Span, active, start_span
+from ragassay.instrument.turns import TURN
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+Kind = Literal["CHAIN", "RETRIEVER", "LLM"]
+
+LONGEST = 1_000_000
+"""Characters of a text that a span holds; what is behind is cut off."""
+
+MOST_DOCUMENTS = 1_000
+"""Documents that a span of a retriever holds."""
+
+_DOCUMENTS = [
+    (
+        f"retrieval.documents.{place}.document.content",
+        f"retrieval.documents.{place}.document.id",
+        f"retrieval.documents.{place}.document.score",
+    )
+    for place in range(MOST_DOCUMENTS)
+]
+"""The names of a document's attributes, by its place: to write them costs more than to look."""
+
+
+@overload
+def trace(function: F, /) -> F: ...
+@overload
+def trace(*, name: str | None = None, question: str | None = None) -> Callable[[F], F]: ...
+def trace(
+    function: F | None = None, /, *, name: str | None = None, question: str | None = None
+) -> F | Callable[[F], F]:
+    """A decorator of the function that answers a question: the root of a trace.
+
+    name: of the span, by default the function's. question: the parameter that holds it, by default
+    one with a usual name, or the only one.
+    """
+    return _decorator(function, "CHAIN", name, question)
+
+
+@overload
+def retriever(function: F, /) -> F: ...
+@overload
+def retriever(*, name: str | None = None, question: str | None = None) -> Callable[[F], F]: ...
+def retriever(
+    function: F | None = None, /, *, name: str | None = None, question: str | None = None
+) -> F | Callable[[F], F]:
+    """A decorator of a function that returns documents: their texts, ids and scores are traced.
+
+    Arguments as for `trace`.
+    """
+    return _decorator(function, "RETRIEVER", name, question)
+
+
+@overload
+def generator(function: F, /) -> F: ...
+@overload
+def generator(*, name: str | None = None, question: str | None = None) -> Callable[[F], F]: ...
+def generator(
+    function: F | None = None, /, *, name: str | None = None, question: str | None = None
+) -> F | Callable[[F], F]:
+    """A decorator of a function that has a model write the answer. Arguments as for `trace`."""
+    return _decorator(function, "LLM", name, question)
+
+
+def _decorator(
+    function: F | None, kind: Kind, name: str | None, question: str | None
+) -> F | Callable[[F], F]:
+    if function is None:
+        return lambda given: _decorated(given, _Traced(given, kind, name, question))
+    return _decorated(function, _Traced(function, kind, name, question))
+
+
+class _Traced:
+    """A function that is traced: what is written of its calls."""
+
+    def __init__(
+        self, function: Callable[..., Any], kind: Kind, name: str | None, question: str | None
+    ) -> None:
+        self.kind = kind
+        self.name = name or str(getattr(function, "__name__", kind.lower()))
+        names = (question,) if question is not None else QUESTION_NAMES
+        self._question: Argument | None = named_argument(function, names)
+        if self._question is None and question is None:
+            self._question = only_argument(function)
+        if question is not None and self._question is None:
+            from ragassay.core import SetupError
+
+            has = ", ".join(parameter.name for parameter in parameters_of(function))
+            raise SetupError(
+                "E0101",
+                f"The traced function has no parameter {question!r}.",
+                where="ragassay." + {"CHAIN": "trace", "LLM": "generator"}.get(kind, "retriever"),
+                why=f"it has {has or 'none'}",
+                fix="name one of them",
+            )
+
+    def begin(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+        """A call that begins now."""
+        call = _Call(self)
+        attributes: dict[str, AttributeValue] = {}
+        try:
+            if self._question is not None:
+                value = self._question.of(args, kwargs)
+                call.question = value if isinstance(value, str) else question_in(value)
+            if call.question is not None:
+                attributes["input.value"] = call.question[:LONGEST]
+            turn = TURN.get()
+            if turn is not None and turn.session is not None:
+                attributes["session.id"] = turn.session
+        except Exception:
+            LOGGER.debug("the question of a call was not traced", exc_info=True)
+        call.span = start_span(self.name, self.kind, attributes)
+        return call
+
+
+class _Call:
+    """One call of a traced function. collected: what was retrieved while it ran."""
+
+    __slots__ = ("__weakref__", "_pieces", "_size", "question", "span", "traced")
+
+    def __init__(self, traced: _Traced) -> None:
+        self.traced = traced
+        self.span: Span | None = None
+        self.question: str | None = None
+        self._pieces: list[str] = []
+        self._size = 0
+
+    def returned(self, value: object) -> None:
+        """Write what the function returned, and end the span."""
+        try:
+            if self.traced.kind == "RETRIEVER":
+                documents = listed(value)
+                contexts = as_contexts(documents or ())
+                retrieved.add(contexts)
+                self._end({} if documents is None else _document_attributes(contexts))
+            else:
+                self._respond(value if isinstance(value, str) else response_in(value))
+        except Exception:
+            LOGGER.debug("what a call returned was not traced", exc_info=True)
+            self._end({})
+
+    def raised(self, error: BaseException) -> None:
+        """Write that the function failed, and end the span."""
+        try:
+            if self.span is not None:
+                self.span.fail(error)
+            self._end({})
+        except Exception:
+            LOGGER.debug("the error of a call was not traced", exc_info=True)
+
+    def yielded(self, piece: object) -> None:
+        """Take a piece of a streamed answer."""
+        if self.span is None or self._size > LONGEST:
+            return
+        try:
+            text = _piece_text(piece)
+            self._pieces.append(text)
+            self._size += len(text)
+        except Exception:
+            LOGGER.debug("a piece was not traced", exc_info=True)
+
+    def streamed(self) -> None:
+        """Write the answer of which all pieces came, or no more will."""
+        try:
+            self._respond("".join(self._pieces))
+        except Exception:
+            LOGGER.debug("a streamed answer was not traced", exc_info=True)
+
+    def _respond(self, response: str | None) -> None:
+        if self.traced.kind == "CHAIN":
+            turn = TURN.get()
+            if turn is not None:
+                turn.note(self.question, response)
+        self._end({} if response is None else {"output.value": response[:LONGEST]})
+
+    def _end(self, attributes: dict[str, AttributeValue]) -> None:
+        span, self.span = self.span, None
+        if span is not None:
+            if attributes:
+                span.set(attributes)
+            span.end()
+
+
+def _document_attributes(contexts: tuple[Context, ...]) -> dict[str, AttributeValue]:
+    attributes: dict[str, AttributeValue] = {}
+    for (content, own_id, score), context in zip(_DOCUMENTS, contexts, strict=False):
+        attributes[content] = context.text[:LONGEST]
+        if context.id is not None:
+            attributes[own_id] = context.id
+        if context.score is not None:
+            attributes[score] = context.score
+    return attributes
+
+
+def _piece_text(piece: object) -> str:
+    if isinstance(piece, str):
+        return piece
+    choices = part(piece, ("choices",))
+    if isinstance(choices, list | tuple):
+        delta = part(choices[0], ("delta",)) if choices else None
+        return str(part(delta, ("content",)) or "")
+    delta = part(piece, ("delta",))
+    return delta if isinstance(delta, str) else response_in(piece) or ""
+
+
+def _decorated(function: F, traced: _Traced) -> F:
+    if inspect.isasyncgenfunction(function):
+
+        @functools.wraps(function)
+        async def ayielding(*args: Any, **kwargs: Any) -> Any:
+            inner = _adriven(function(*args, **kwargs), traced.begin(args, kwargs))
+            try:
+                async for piece in inner:
+                    yield piece
+            finally:
+                await inner.aclose()
+
+        return cast(F, ayielding)
+
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def acalled(*args: Any, **kwargs: Any) -> Any:
+            call = traced.begin(args, kwargs)
+            try:
+                with _inside(call):
+                    returned = await function(*args, **kwargs)
+            except BaseException as error:
+                call.raised(error)
+                raise
+            return _finished(call, returned)
+
+        return cast(F, acalled)
+
+    if inspect.isgeneratorfunction(function):
+
+        @functools.wraps(function)
+        def yielding(*args: Any, **kwargs: Any) -> Any:
+            return (yield from _driven(function(*args, **kwargs), traced.begin(args, kwargs)))
+
+        return cast(F, yielding)
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        call = traced.begin(args, kwargs)
+        try:
+            with _inside(call):
+                returned = function(*args, **kwargs)
+        except BaseException as error:
+            call.raised(error)
+            raise
+        return _finished(call, returned)
+
+    return cast(F, called)
+
+
+def _inside(call: _Call) -> AbstractContextManager[None]:
+    """The block in which the function of a call runs."""
+    if call.traced.kind != "RETRIEVER":
+        return active(call.span)
+    return _inside_retriever(call.span)
+
+
+@contextmanager
+def _inside_retriever(span: Span | None) -> Iterator[None]:
+    # What a retriever inside returns is retrieved only as far as this one passes it on.
+    with active(span), retrieved.apart():
+        yield
+
+
+def _finished(call: _Call, returned: Any) -> Any:
+    """What the function returned; a generator with its span, which ends with it."""
+    if call.traced.kind != "RETRIEVER":
+        driven: Any = None
+        if isinstance(returned, Generator):
+            driven = _driven(returned, call)
+        elif isinstance(returned, AsyncGenerator):
+            driven = _adriven(returned, call)
+        if driven is not None:
+            # One that is never begun runs no code of ours when it is collected.
+            weakref.finalize(driven, call.streamed)
+            return driven
+    call.returned(returned)
+    return returned
+
+
+def _driven(inner: Generator[Any, Any, Any], call: _Call) -> Generator[Any, Any, Any]:
+    """The pieces of an answer. The span is the current one while a piece is made, and not while the
+    consumer has it.
+    """
+    step: Callable[[], Any] = functools.partial(next, inner)
+    try:
+        while True:
+            with active(call.span):
+                piece = step()
+            call.yielded(piece)
+            try:
+                sent = yield piece
+            except GeneratorExit:
+                inner.close()
+                raise
+            except BaseException as error:
+                step = functools.partial(inner.throw, error)
+            else:
+                step = functools.partial(inner.send, sent)
+    except StopIteration as end:
+        return end.value
+    except BaseException as error:
+        if not isinstance(error, GeneratorExit):
+            call.raised(error)
+        raise
+    finally:
+        call.streamed()
+
+
+async def _adriven(inner: AsyncGenerator[Any, Any], call: _Call) -> AsyncGenerator[Any, Any]:
+    step: Callable[[], Any] = functools.partial(inner.asend, None)
+    try:
+        while True:
+            with active(call.span):
+                piece = await step()
+            call.yielded(piece)
+            try:
+                sent = yield piece
+            except GeneratorExit:
+                await inner.aclose()
+                raise
+            except BaseException as error:
+                step = functools.partial(inner.athrow, error)
+            else:
+                step = functools.partial(inner.asend, sent)
+    except StopAsyncIteration:
+        return
+    except BaseException as error:
+        if not isinstance(error, GeneratorExit):
+            call.raised(error)
+        raise
+    finally:
+        call.streamed()

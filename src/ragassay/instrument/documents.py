@@ -1,0 +1,94 @@
+"""Retrieved documents in the forms of the frameworks, as contexts: text, id and score.
+
+Read are texts, mappings, and objects with attributes: `Context`, LangChain's documents (also in
+pairs with a score), LlamaIndex' nodes, Haystack's documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ragassay.core.sample import Context
+from ragassay.datasets.names import TEXT_KEYS
+from ragassay.datasets.outputs import contexts_in, part
+
+_IDS = ("id", "doc_id", "document_id", "doc_uri", "node_id", "id_", "uri", "source")
+_INNER = ("node", "document")
+_SCORES = ("score", "similarity", "relevance_score")
+
+
+def listed(returned: object) -> Sequence[Any] | None:
+    """The documents that a retriever returned, as they are; None where it returned none that are
+    known.
+    """
+    if isinstance(returned, list | tuple):
+        return returned
+    if returned is None or isinstance(returned, str | bytes):
+        return None
+    found = contexts_in(returned)
+    if isinstance(found, list | tuple):
+        return found
+    # A mapping's keys and a file's lines are no documents; sets have no order.
+    if isinstance(returned, Mapping) or not isinstance(returned, Sequence):
+        return None
+    return returned
+
+
+def as_context(document: object) -> Context | None:
+    """One document as a context; None where it has no text."""
+    if isinstance(document, str):
+        return Context(document)
+    if isinstance(document, Context):
+        return document
+    score: object = None
+    if isinstance(document, tuple) and len(document) == 2:
+        document, score = document  # similarity_search_with_score
+        if isinstance(document, str):
+            return Context(document, None, _number(score))
+    inner = _first(document, _INNER)
+    holder = document if inner is None or isinstance(inner, str) else inner
+    text = _first(holder, TEXT_KEYS)
+    if not isinstance(text, str):
+        return None
+    own_id = _first(holder, _IDS)
+    if own_id is None:
+        own_id = part(part(holder, ("metadata", "meta")), _IDS)
+    if score is None:
+        score = _first(document, _SCORES)
+    return Context(text, None if own_id is None else str(own_id)[:1000], _number(score))
+
+
+def _first(holder: object, names: Sequence[str]) -> Any:
+    """`part`, with the short way for a plain dict: a span is to cost microseconds."""
+    if type(holder) is not dict:
+        return part(holder, names)
+    for name in names:
+        value = holder.get(name)
+        if value is not None:
+            return value
+    return None
+
+
+def readable(document: object) -> Context:
+    """The document as a context; one without text where it has none, or cannot be read at all."""
+    try:
+        return as_context(document) or Context("")
+    except Exception:  # whatever an object of a framework raises when it is looked at
+        return Context("")
+
+
+def as_contexts(documents: Iterable[object]) -> tuple[Context, ...]:
+    """Those of the documents that have a text, in their order."""
+    contexts = [as_context(document) for document in documents]
+    return tuple([context for context in contexts if context is not None])
+
+
+def _number(value: object) -> float | None:
+    if value is None or isinstance(value, bool):
+        return None
+    try:
+        # NumPy's numbers, which vector stores return.
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,61 @@
+"""The contexts that were retrieved for the answer which is being made.
+
+A guard of answers and a trace open a collection; retrievers that run inside, however deep, add what
+they return. The collection is shared with tasks and threads that copy the context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from ragassay.core.sample import Context
+
+MOST = 10_000
+"""Contexts of one answer that are remembered."""
+
+_COLLECTED: ContextVar[list[Context] | None] = ContextVar("ragassay_retrieved", default=None)
+
+
+@contextmanager
+def collecting(into: list[Context]) -> Iterator[None]:
+    """Collect into this list what is retrieved inside; an outer collection gets it afterwards."""
+    outer = _COLLECTED.get()
+    before = len(into)
+    token = _COLLECTED.set(into)
+    try:
+        yield
+    finally:
+        _COLLECTED.reset(token)
+        if outer is not None and outer is not into:
+            _add_to(outer, into[before:])
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """Collect nothing that is retrieved inside."""
+    token = _COLLECTED.set(None)
+    try:
+        yield
+    finally:
+        _COLLECTED.reset(token)
+
+
+def add(contexts: Sequence[Context]) -> None:
+    """Note what was retrieved, each context once; nothing where nobody collects."""
+    collected = _COLLECTED.get()
+    if collected is not None:
+        _add_to(collected, contexts)
+
+
+def collected() -> tuple[Context, ...] | None:
+    """What was retrieved so far for the answer that is being made; None where nobody collects."""
+    current = _COLLECTED.get()
+    return None if current is None else tuple(current)
+
+
+def _add_to(collected: list[Context], contexts: Sequence[Context]) -> None:
+    for context in contexts:
+        if len(collected) < MOST and context not in collected:
+            collected.append(context)

@@ -1,0 +1,417 @@
+"""The decorators: what they write, what they leave alone, and that they never get in the way."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncGenerator, Generator, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ragassay
+from ragassay.core import SetupError
+from ragassay.datasets import open_rows
+from ragassay.instrument import flush, traces_file
+from ragassay.instrument import sink as sink_module
+
+DOCUMENTS = [
+    {"text": "The bridge opened in 1932.", "id": "d1", "score": 0.9},
+    {"text": "It is made of steel.", "id": "d2", "score": 0.25},
+]
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("RAGASSAY_STORE", str(tmp_path / "store.db"))
+    for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    yield
+    gc.collect()
+    flush(10)
+
+
+def written() -> list[dict[str, Any]]:
+    """The spans in the file, in the order in which they ended, with their attributes by name."""
+    assert flush(10)
+    spans: list[dict[str, Any]] = []
+    if not traces_file().exists():
+        return spans
+    for line in traces_file().read_text(encoding="utf-8").splitlines():
+        for resource in json.loads(line)["resourceSpans"]:
+            for scope in resource["scopeSpans"]:
+                spans += scope["spans"]
+    for span in spans:
+        values = {each["key"]: next(iter(each["value"].values())) for each in span["attributes"]}
+        span["attributes"] = values
+    return spans
+
+
+def rows() -> list[Any]:
+    return list(open_rows(str(traces_file())))
+
+
+@ragassay.retriever
+def retrieve(question: str) -> list[dict[str, Any]]:
+    return DOCUMENTS
+
+
+@ragassay.generator
+def generate(question: str, contexts: list[dict[str, Any]]) -> str:
+    return "It opened in 1932."
+
+
+@ragassay.trace
+def answer(question: str) -> str:
+    return generate(question, retrieve(question))
+
+
+def test_a_turn_is_one_row_with_texts_ids_and_scores() -> None:
+    with ragassay.turn(session="s-1"):
+        assert answer("When did it open?") == "It opened in 1932."
+    with ragassay.turn(session="s-1"):
+        answer("When was it opened?")
+    flush(10)
+    first, second = rows()
+    assert (first.question, first.response) == ("When did it open?", "It opened in 1932.")
+    assert [(c.text, c.id, c.score) for c in first.contexts] == [
+        ("The bridge opened in 1932.", "d1", 0.9),
+        ("It is made of steel.", "d2", 0.25),
+    ]
+    assert second.question == "When was it opened?"
+
+
+def test_a_turn_without_a_traced_function_says_itself_what_was_asked_and_answered() -> None:
+    async def talk() -> None:
+        async with ragassay.turn(session="s-2", user="anna", question="When?") as turn:
+            contexts = retrieve("bridge opened")
+            turn.response = generate("bridge opened", contexts)
+
+    asyncio.run(talk())
+    (root,) = [span for span in written() if "parentSpanId" not in span]
+    assert root["attributes"]["session.id"] == "s-2"
+    assert root["attributes"]["user.id"] == "anna"
+    (row,) = rows()
+    assert (row.question, row.response, len(row.contexts)) == ("When?", "It opened in 1932.", 2)
+
+
+def test_spans_are_of_openinference_and_stand_inside_each_other() -> None:
+    answer("When did it open?")
+    retriever, generator, root = written()
+    kinds = [s["attributes"]["openinference.span.kind"] for s in (retriever, generator, root)]
+    assert kinds == ["RETRIEVER", "LLM", "CHAIN"]
+    assert "parentSpanId" not in root
+    assert retriever["parentSpanId"] == generator["parentSpanId"] == root["spanId"]
+    assert len({span["traceId"] for span in (retriever, generator, root)}) == 1
+    assert int(root["startTimeUnixNano"]) <= int(retriever["startTimeUnixNano"])
+    assert int(retriever["endTimeUnixNano"]) <= int(root["endTimeUnixNano"])
+
+
+def test_coroutine_functions_of_tasks_at_once_keep_their_traces_apart() -> None:
+    @ragassay.retriever
+    async def aretrieve(question: str) -> list[str]:
+        await asyncio.sleep(0)
+        return [f"about {question}"]
+
+    @ragassay.trace
+    async def aanswer(question: str) -> str:
+        (context,) = await aretrieve(question)
+        return context
+
+    async def many() -> list[str]:
+        return await asyncio.gather(*[aanswer(f"question {n}") for n in range(20)])
+
+    assert asyncio.run(many()) == [f"about question {n}" for n in range(20)]
+    flush(10)
+    found = rows()
+    assert len(found) == 20
+    for row in found:
+        assert row.response == row.contexts[0].text == f"about {row.question}"
+
+
+def pieces(question: str) -> Generator[str, None, None]:
+    yield "It opened "
+    yield "in 1932."
+
+
+async def apieces(question: str) -> AsyncGenerator[str, None]:
+    yield "It opened "
+    yield "in 1932."
+
+
+def test_a_stream_that_is_exhausted_is_an_answer() -> None:
+    assert list(ragassay.trace(pieces)("q")) == ["It opened ", "in 1932."]
+    (span,) = written()
+    assert span["attributes"]["output.value"] == "It opened in 1932."
+
+
+def test_a_stream_that_is_closed_ends_its_span_with_what_came() -> None:
+    stream = ragassay.trace(pieces)("q")
+    assert next(stream) == "It opened "
+    assert written() == []
+    stream.close()
+    (span,) = written()
+    assert span["attributes"]["output.value"] == "It opened "
+
+
+def test_a_stream_that_is_collected_ends_its_span() -> None:
+    stream = ragassay.trace(pieces)("q")
+    next(stream)
+    del stream
+    gc.collect()
+    assert len(written()) == 1
+
+
+def test_a_returned_stream_that_nobody_reads_ends_its_span_when_it_is_collected() -> None:
+    @ragassay.trace
+    def answer(question: str) -> Iterator[str]:
+        return pieces(question)
+
+    stream = answer("q")
+    assert written() == []
+    del stream
+    gc.collect()
+    assert len(written()) == 1
+
+
+def test_asynchronous_streams_end_when_exhausted_and_when_closed() -> None:
+    traced = ragassay.trace(apieces)
+
+    async def read() -> None:
+        assert [piece async for piece in traced("q")] == ["It opened ", "in 1932."]
+        stream = traced("q")
+        assert await anext(stream) == "It opened "
+        await stream.aclose()
+
+    asyncio.run(read())
+    assert [span["attributes"]["output.value"] for span in written()] == [
+        "It opened in 1932.",
+        "It opened ",
+    ]
+
+
+def test_what_the_consumer_of_a_stream_does_is_not_inside_its_span() -> None:
+    for _ in ragassay.trace(pieces)("q"):
+        retrieve("another")
+    *others, stream = written()
+    assert {span["traceId"] for span in others}.isdisjoint({stream["traceId"]})
+
+
+def test_a_generator_keeps_what_is_sent_thrown_and_returned() -> None:
+    @ragassay.trace
+    def talk(question: str) -> Any:
+        try:
+            got = yield "first"
+        except KeyError:
+            got = "thrown"
+        yield got
+        return "end"
+
+    stream = talk("q")
+    next(stream)
+    assert stream.send("sent") == "sent"
+    with pytest.raises(StopIteration, match="end"):
+        next(stream)
+    stream = talk("q")
+    next(stream)
+    assert stream.throw(KeyError) == "thrown"
+    stream.close()
+
+
+def test_an_error_is_raised_as_it_was_and_noted_by_its_name_alone() -> None:
+    @ragassay.trace
+    def fail(question: str) -> str:
+        raise ValueError("a secret")
+
+    with pytest.raises(ValueError, match="a secret"):
+        fail("q")
+    (span,) = written()
+    assert span["status"] == {"code": 2, "message": "ValueError"}
+
+
+class Hostile:
+    """An object of which nothing can be asked."""
+
+    def __getattr__(self, name: str) -> object:
+        raise RuntimeError("no")
+
+
+def test_whatever_is_given_and_returned_nothing_is_raised() -> None:
+    for decorate in (ragassay.trace, ragassay.retriever, ragassay.generator):
+        for value in (Hostile(), [Hostile()], {"contexts": Hostile()}, object(), "\ud800", 3, [[]]):
+            assert decorate(lambda question, value=value: value)(value) is value
+    flush(10)
+    assert len(written()) == 21
+
+
+def test_a_question_that_is_named_must_be_a_parameter() -> None:
+    with pytest.raises(SetupError, match="no parameter 'topic'") as raised:
+        ragassay.trace(question="topic")(lambda text: text)
+    assert raised.value.code == "E0101"
+
+
+def test_the_file_is_put_aside_when_it_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink_module, "LARGEST_FILE", 1000)
+    for _ in range(3):
+        sink_module.append(traces_file(), b"x" * 600)
+    folder = traces_file().parent
+    assert (folder / "traces.jsonl").stat().st_size == 601
+    assert (folder / "traces.1.jsonl").stat().st_size == 601
+
+
+def test_a_dead_collector_costs_one_warning_and_no_memory(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(sink_module, "_sink", None)
+    monkeypatch.setattr(sink_module, "MOST_WAITING", 100)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    with caplog.at_level(logging.WARNING, "ragassay.instrument"):
+        for _ in range(500):
+            retrieve("q")
+        assert flush(20)
+        retrieve("q")
+        flush(20)
+    assert len(caplog.records) == 1
+    assert "spans cannot be written and are dropped" in caplog.text
+    assert not traces_file().exists()
+    monkeypatch.setattr(sink_module, "_sink", None)
+
+
+def test_spans_go_to_the_collector_that_the_environment_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    received: list[tuple[str, str | None, bytes]] = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            received.append((self.path, self.headers.get("authorization"), body))
+            # Full at first: the batch is sent again.
+            self.send_response(429 if len(received) == 1 else 200)
+            self.send_header("retry-after", "0")
+            self.end_headers()
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Collector) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20secret")
+        answer("q")
+        assert flush(20)
+        server.shutdown()
+    assert {(path, key) for path, key, _ in received} == {("/v1/traces", "Bearer secret")}
+    spans = json.loads(received[-1][2])["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    assert [span["name"] for span in spans] == ["retrieve", "generate", "answer"]
+
+
+OF_OPENTELEMETRY = """
+import ragassay
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+exporter = InMemorySpanExporter()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(exporter))
+trace.set_tracer_provider(provider)
+
+@ragassay.retriever
+def retrieve(question):
+    return [{"text": "It opened in 1932.", "id": "d1", "score": 0.5}]
+
+
+@ragassay.metric
+def short(response):
+    return len(response) < 100
+
+@ragassay.trace
+@ragassay.guard.block_output(short, at_least=1, on_error="block", deadline_ms=60000)
+def answer(question):
+    return retrieve(question)[0]["text"]
+
+with trace.get_tracer("app").start_as_current_span("request"):
+    answer("When did it open?")
+for span in exporter.get_finished_spans():
+    parent = span.parent.span_id if span.parent else 0
+    names = {each.context.span_id: each.name for each in exporter.get_finished_spans()}
+    print(span.name, span.attributes.get("openinference.span.kind"), names.get(parent))
+    if span.name == "block_output":
+        print(span.attributes["ragassay.guard.verdict"], span.attributes["ragassay.guard.score"])
+"""
+
+
+def test_where_opentelemetry_is_configured_spans_go_through_it(tmp_path: Path) -> None:
+    script = tmp_path / "application.py"
+    script.write_text(OF_OPENTELEMETRY, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, env={**os.environ}
+    )
+    assert done.stdout.splitlines() == [
+        "retrieve RETRIEVER answer",
+        "block_output GUARDRAIL answer",
+        "pass 1.0",
+        "answer CHAIN request",
+        "request None None",
+    ], done.stderr
+    assert not (tmp_path / "traces.jsonl").exists()
+
+
+def test_what_a_judge_runs_is_in_no_trace() -> None:
+    @ragassay.metric
+    def looks_up(response: str) -> bool:
+        return bool(retrieve(response))
+
+    @ragassay.trace
+    @ragassay.guard.block_output(looks_up, at_least=1, on_error="block", deadline_ms=60_000)
+    def answer(question: str) -> str:
+        return "It opened in 1932."
+
+    answer("q")
+    names = [span["name"] for span in written()]
+    assert names == ["block_output", "answer"]
+
+
+INSTRUMENTED = """
+import asyncio, ragassay
+from opentelemetry import context
+from ragassay.guard import judging
+
+@ragassay.metric
+def suppressed(response):
+    return context.get_value(context._SUPPRESS_INSTRUMENTATION_KEY) is True
+
+guard = ragassay.guard.block_output(
+    suppressed, at_least=1, on_error="block", deadline_ms=60_000
+)
+print(guard.check(response="text").score, context.get_value(context._SUPPRESS_INSTRUMENTATION_KEY))
+"""
+
+
+def test_instrumentations_of_opentelemetry_are_switched_off_for_the_judge_alone() -> None:
+    command = [sys.executable, "-c", INSTRUMENTED]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "1.0 None\n"
+
+
+def test_importing_the_package_and_decorating_is_light(tmp_path: Path) -> None:
+    code = (
+        "import sys, ragassay\n"
+        "@ragassay.trace\n"
+        "def answer(question): return question\n"
+        "answer('q')\n"
+        "heavy = ('aiohttp', 'numpy', 'sqlalchemy', 'onnxruntime', 'opentelemetry')\n"
+        "print([name for name in heavy if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
