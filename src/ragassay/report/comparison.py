@@ -524,7 +524,7 @@ def paired_rows(store: Store, a: str, b: str, metric: str) -> list[PairedRow]:
     The verdicts and causes are the rows'. Memory follows the number of rows, not their texts.
     """
     manifest = store.run(a).manifest
-    rows_a = _readable_rows(store, a)
+    rows_a = _readable_rows(StoredSide(store, a))
     values_a = {line.row_id: line.value for line in store.score_lines(a, metric)}
     values_b = {line.row_id: line.value for line in store.score_lines(b, metric)}
     pairs = []

@@ -21,9 +21,8 @@ from ragassay.core import (
     SetupError,
     Verdict,
 )
+from ragassay.runs.label_scales import BINARY, default_cut, scale_of_labels
 from ragassay.store.label_queue import wants_more
-from ragassay.trust.alignment import default_cut
-from ragassay.trust.measure.run_labels import BINARY
 
 if TYPE_CHECKING:
     from ragassay.scoring.annotators import PeopleAgreement
@@ -235,7 +234,6 @@ def _latest(answers: Iterable[LabelAnswer]) -> dict[str, dict[str, LabelAnswer]]
 def _cut(labels: Sequence[HumanLabel], metric: str) -> float:
     """From which label on a row passes."""
     from ragassay.core import RagAssayError
-    from ragassay.trust.measure.run_labels import scale_of_labels
 
     task = label_task(metric)
     values = {label.value for label in labels}
