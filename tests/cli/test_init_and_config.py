@@ -168,11 +168,11 @@ def test_the_options_that_are_told_are_those_of_the_file_that_is_taken(folder):
 
 
 def test_init_writes_a_file_to_fill_in_where_no_column_is_known(folder):
-    (folder / "odd.csv").write_text("Frage;Antwort\nWie lang?;Lang.\n")
+    (folder / "odd.csv").write_text("Spalte A;Spalte B\nWie lang?;Lang.\n")
     done = ragassay(folder, "init", "odd.csv")
-    assert "Frage    not read: Wie lang?" in done.stdout
+    assert "Spalte A  not read: Wie lang?" in done.stdout
     last = done.stderr.splitlines()[-1]
     assert last == "next: name the columns under [map] in ragassay.toml, then: ragassay evaluate"
     with (folder / "ragassay.toml").open("a") as file:
-        file.write('question = "Frage"\nresponse = "Antwort"\n')
+        file.write('question = "Spalte A"\nresponse = "Spalte B"\n')
     assert rows_of(ragassay(folder, "evaluate", "--json")) == 1
