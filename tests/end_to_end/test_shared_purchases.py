@@ -120,6 +120,7 @@ def test_two_runs_in_threads_over_one_database_buy_each_answer_once(postgres_url
         run.close()
 
 
+@pytest.mark.timing
 @in_a_loop
 async def test_what_another_run_could_not_have_judged_is_asked_again(tmp_path) -> None:
     """Its refusals are no answers for the second run, which asks by itself."""
