@@ -86,7 +86,7 @@ class TraceEndpoint:
         self.counters = Counters()
         self.writer = SpanWriter(store.span_records, self.counters)
         self._token = token
-        self._job = job
+        self.job = job
         self._reading = 0
         self._decoders = ThreadPoolExecutor(2, thread_name_prefix="spans-decoder")
 
@@ -94,15 +94,15 @@ class TraceEndpoint:
         """Begin to store, and to make rows. Raises SetupError where the extra is missing."""
         messages()
         self.writer.start()
-        if self._job is not None:
-            self._job.start(self.writer)
+        if self.job is not None:
+            self.job.start(self.writer)
 
     def stop(self) -> None:
         """Store what waits, and end."""
         self._decoders.shutdown()
         self.writer.stop()
-        if self._job is not None:
-            self._job.stop()
+        if self.job is not None:
+            self.job.stop()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -161,8 +161,8 @@ class TraceEndpoint:
         lines = self.counters.lines()
         lines.append("# TYPE ragassay_waiting_bytes gauge")
         lines.append(f"ragassay_waiting_bytes {self.writer.waiting_bytes}")
-        if self._job is not None:
-            lines += self._job.lines()
+        if self.job is not None:
+            lines += self.job.lines()
         return 200, "\n".join(lines) + "\n", []
 
     async def _export(self, signal: Signal, scope: Scope, receive: Receive, is_json: bool) -> bytes:

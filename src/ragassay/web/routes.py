@@ -5,19 +5,47 @@ Nothing else makes a route: what is not in the table is not served.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
 from ragassay.web.messages import Answer, Ask
-from ragassay.web.views import cause, compare, cost, judges, labels, row, rows, run, runs, signing
+from ragassay.web.sessions import Role
+from ragassay.web.views import (
+    cause,
+    compare,
+    cost,
+    judges,
+    labels,
+    row,
+    rows,
+    run,
+    runs,
+    signing,
+    traces,
+)
 
 
 class Access(StrEnum):
     """Who may ask."""
 
     PUBLIC = "public"  # anybody who can reach the server: signing in, style and script
-    SIGNED_IN = "signed in"  # who has shown the token
+    SIGNED_IN = "signed in"  # who has shown a token, whatever its role
+    LABELLING = "labelling"  # labellers, and the admin
+    ADMIN = "admin"
+
+    @property
+    def role(self) -> Role | None:
+        """The least role that may ask; None where anybody may."""
+        return _LEAST[self]
+
+
+_LEAST: Mapping[Access, Role | None] = {
+    Access.PUBLIC: None,
+    Access.SIGNED_IN: Role.READER,
+    Access.LABELLING: Role.LABELLER,
+    Access.ADMIN: Role.ADMIN,
+}
 
 
 class Route(NamedTuple):
@@ -29,7 +57,7 @@ class Route(NamedTuple):
     view: Callable[[Ask], Answer]
 
 
-_IN = Access.SIGNED_IN
+_IN, _LABELS, _ADMIN = Access.SIGNED_IN, Access.LABELLING, Access.ADMIN
 ROUTES = (
     Route("GET", "/static/{name}", Access.PUBLIC, signing.static),
     Route("POST", "/sign-in", Access.PUBLIC, signing.sign_in),
@@ -46,11 +74,13 @@ ROUTES = (
     Route("GET", "/runs/{run}/export", _IN, run.export_file),
     Route("GET", "/runs/{run}/cost", _IN, cost.show),
     Route("GET", "/runs/{run}/labels", _IN, labels.show),
-    Route("POST", "/runs/{run}/labels/choose", _IN, labels.choose),
-    Route("GET", "/runs/{run}/label", _IN, labels.item),
-    Route("POST", "/runs/{run}/label", _IN, labels.keep),
+    Route("POST", "/runs/{run}/labels/choose", _ADMIN, labels.choose),
+    Route("GET", "/runs/{run}/label", _LABELS, labels.item),
+    Route("POST", "/runs/{run}/label", _LABELS, labels.keep),
     Route("GET", "/compare", _IN, compare.show),
     Route("GET", "/compare/row", _IN, compare.row),
     Route("GET", "/judges", _IN, judges.show),
     Route("GET", "/judges/{certificate}", _IN, judges.certificate),
+    Route("GET", "/traces", _IN, traces.show),
+    Route("GET", "/traces/{trace}", _IN, traces.trace),
 )
