@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from ragassay.datasets.names import TEXT_KEYS
 from ragassay.datasets.spans.missing import remedy
 from ragassay.store.spans import SpanRecords, TraceRow
 
@@ -33,6 +34,11 @@ class StoredTurn:
         """How many contexts it has, None where that is not known."""
         contexts = self.row.get("contexts")
         return len(contexts) if isinstance(contexts, list) else None
+
+    def context_texts(self, most: int) -> list[str]:
+        """The texts of the first contexts."""
+        contexts = self.row.get("contexts")
+        return [_context_text(each) for each in contexts[:most]] if contexts else []
 
 
 def newest_turns(
@@ -61,6 +67,15 @@ def trace_of_row(row_id: str) -> bytes | None:
         return bytes.fromhex(name)
     except ValueError:
         return None
+
+
+def _context_text(context: object) -> str:
+    """The text of a context as it was recorded, a text or an object that has one."""
+    if isinstance(context, Mapping):
+        for name in TEXT_KEYS:
+            if isinstance(context.get(name), str):
+                return str(context[name])
+    return str(context)
 
 
 def _turn(stored: TraceRow, received: int = 0) -> StoredTurn:

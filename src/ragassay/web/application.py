@@ -9,7 +9,7 @@ import secrets
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import parse_qsl, quote
 
 from fastapi import FastAPI, Request, Response
@@ -75,8 +75,7 @@ def _mounted(site: Site) -> dict[str, App]:
         return {}
     from ragassay.tracing.endpoint import PATHS
 
-    endpoint: App = site.ingest
-    return dict.fromkeys(PATHS, endpoint)
+    return dict.fromkeys(PATHS, cast("App", site.ingest))
 
 
 def _caller(site: Site) -> Callable[[Scope], str]:

@@ -17,12 +17,14 @@ from ragassay.web.views import (
     cost,
     judges,
     labels,
+    reports,
     row,
     rows,
     run,
     runs,
     signing,
     traces,
+    trust,
 )
 
 
@@ -77,10 +79,13 @@ ROUTES = (
     Route("POST", "/runs/{run}/labels/choose", _ADMIN, labels.choose),
     Route("GET", "/runs/{run}/label", _LABELS, labels.item),
     Route("POST", "/runs/{run}/label", _LABELS, labels.keep),
+    Route("GET", "/runs/{run}/trust", _IN, trust.show),
     Route("GET", "/compare", _IN, compare.show),
     Route("GET", "/compare/row", _IN, compare.row),
     Route("GET", "/judges", _IN, judges.show),
     Route("GET", "/judges/{certificate}", _IN, judges.certificate),
+    Route("GET", "/reports", _IN, reports.show),
+    Route("GET", "/reports/{report}", _IN, reports.report),
     Route("GET", "/traces", _IN, traces.show),
     Route("GET", "/traces/{trace}", _IN, traces.trace),
 )

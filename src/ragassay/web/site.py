@@ -63,7 +63,12 @@ def _ingest(store: Store, settings: WebSettings) -> TraceEndpoint | None:
 def _static_files() -> dict[str, tuple[bytes, str]]:
     """Name in the URL, with a hash of the content -> content and type."""
     script = (HERE / "static" / "app.js").read_bytes()
-    style = (REPORT_FOLDER / "report.css").read_bytes() + (HERE / "static" / "app.css").read_bytes()
+    sheets = [
+        REPORT_FOLDER / "report.css",
+        REPORT_FOLDER / "curves.css",
+        HERE / "static" / "app.css",
+    ]
+    style = b"".join(sheet.read_bytes() for sheet in sheets)
     icon = (HERE / "static" / "icon.svg").read_bytes()
     files = {}
     for stem, ending, content, kind in (

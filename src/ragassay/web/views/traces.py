@@ -107,7 +107,7 @@ def _line(turn: StoredTurn) -> _Line:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
+    return "" if value is None else str(value)
 
 
 def _before(ask: Ask) -> tuple[int, bytes, int] | None:
