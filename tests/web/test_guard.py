@@ -30,6 +30,7 @@ FILLED = {
 QUERY = {
     "/runs/{run}/metric": "?name=groundedness",
     "/runs/{run}/label": "?metric=groundedness",
+    "/runs/{run}/labels/decide": "?metric=groundedness",
     "/compare": "?a=run1&b=run2",
     "/compare/row": "?a=run1&b=run2&id=row-3",
 }
@@ -61,6 +62,7 @@ SECURITY = {
         "GET /runs/{run}/cost",
         "GET /runs/{run}/labels",
         "GET /compare",
+        "GET /costs",
         "GET /compare/row",
         "GET /judges",
         "GET /judges/{certificate}",
@@ -71,7 +73,12 @@ SECURITY = {
         "GET /traces/{trace}",
     ),
     "labelling": ("GET /runs/{run}/label", "POST /runs/{run}/label"),
-    "admin": ("POST /runs/{run}/labels/choose",),
+    "admin": (
+        "POST /runs/{run}/labels/choose",
+        "POST /runs/{run}/labels/upload",
+        "GET /runs/{run}/labels/decide",
+        "POST /runs/{run}/labels/decide",
+    ),
 }
 
 

@@ -111,6 +111,6 @@ def test_the_trust_page_says_what_the_command_says(store: Store, make) -> None:
         with open_run("run1", store=store.location) as run:
             expected = run_trust_report(judge_trust(run, metric="groundedness"))
         for block in expected:
-            cells = [block] if isinstance(block, str) else chain.from_iterable(block.rows)
+            cells = chain.from_iterable(block.rows) if isinstance(block, Table) else [str(block)]
             for text in cells:
                 assert " ".join(text.split()).lower() in page, text

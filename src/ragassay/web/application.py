@@ -9,6 +9,9 @@ import secrets
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, cast
 from urllib.parse import parse_qsl, quote
 
@@ -16,9 +19,10 @@ from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import HTTPException
 from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.routing import compile_path
 
 from ragassay.core import RagAssayError
-from ragassay.web.guard import App, Guard, RateLimit, Scope, TooLarge
+from ragassay.web.guard import MOST_BYTES, App, Guard, RateLimit, Scope, TooLarge
 from ragassay.web.messages import Answer, Ask, Data, File, NotThere, Page, Redirect
 from ragassay.web.routes import ROUTES, Route
 from ragassay.web.sessions import LASTS_S, Role, TooManyTries
@@ -51,6 +55,7 @@ class Application:
             limit=RateLimit(settings.rate),
             caller=_caller(self.site),
             mounted=_mounted(self.site),
+            most_bytes=_most_bytes,
         )
 
     def close(self) -> None:
@@ -78,6 +83,21 @@ def _mounted(site: Site) -> dict[str, App]:
     return dict.fromkeys(PATHS, cast("App", site.ingest))
 
 
+_LARGER = tuple(
+    (route.method, compile_path(route.path)[0], route.most_bytes)
+    for route in ROUTES
+    if route.most_bytes != MOST_BYTES
+)
+
+
+def _most_bytes(scope: Scope) -> int:
+    """How large a request's body may be."""
+    for method, pattern, most in _LARGER:
+        if scope["method"] == method and pattern.match(scope["path"]):
+            return most
+    return MOST_BYTES
+
+
 def _caller(site: Site) -> Callable[[Scope], str]:
     """Whom a request counts for: its session, else its address, so that nobody is counted anew by
     making a cookie up.
@@ -95,21 +115,36 @@ def _caller(site: Site) -> Callable[[Scope], str]:
 
 def _endpoint(site: Site, route: Route) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
+        needed = route.access.role
+        role = role_of(site, request)
+        if needed is not None and role is not None and not role.may(needed):
+            words = f"This needs the token of the {needed}; you are signed in as {role}."
+            return _rendered(site, request, _problem(403, words))
         try:
+            if route.uploads and role is not None:
+                return await _uploaded(site, request, route)
             form = await _form(request)
         except TooLarge:
-            return _rendered(site, request, _problem(413, "The request is larger than 1 MB."))
+            words = f"The request is larger than {route.most_bytes >> 20} MB."
+            return _rendered(site, request, _problem(413, words))
         ask = _ask(site, request, form)
-        needed = route.access.role
         if needed is not None and ask.role is None:
             return _rendered(site, request, _sign_in_page(ask, request.method))
-        if needed is not None and ask.role is not None and not ask.role.may(needed):
-            words = f"This needs the token of the {needed}; you are signed in as {ask.role}."
-            return _rendered(site, request, _problem(403, words))
         answer = await run_in_threadpool(_answered, route, ask)
         return _rendered(site, request, answer)
 
     return endpoint
+
+
+async def _uploaded(site: Site, request: Request, route: Route) -> Response:
+    """The answer to a body that is a file, which is written to disk as it comes."""
+    with TemporaryDirectory(prefix="ragassay-upload-") as folder:
+        path = Path(folder) / "body"
+        with path.open("wb") as file:
+            async for chunk in request.stream():
+                file.write(chunk)
+        ask = replace(_ask(site, request, {}), upload=path)
+        return _rendered(site, request, await run_in_threadpool(_answered, route, ask))
 
 
 def role_of(site: Site, request: Request) -> Role | None:
@@ -139,6 +174,7 @@ def _ask(site: Site, request: Request, form: dict[str, str]) -> Ask:
         session=request.cookies.get(cookie_name(request, "session"), ""),
         role=role_of(site, request),
         client=request.client.host if request.client else "",
+        reveal=request.cookies.get(cookie_name(request, "reveal"), "") == "1",
         host=request.headers.get("host", ""),
         person=person[0][1][:80] if person else "",
     )

@@ -87,8 +87,8 @@ class Guard:
     """An ASGI application around another one.
 
     names: further names by which it may be called. limit: how often each caller may ask; caller:
-    whom a request counts for, by its scope. mounted: path -> an application that checks its
-    callers, their number and its bodies itself.
+    whom a request counts for, by its scope. most_bytes: of a request's body, by its scope. mounted:
+    path -> an application that checks its callers, their number and its bodies itself.
     """
 
     def __init__(
@@ -99,12 +99,14 @@ class Guard:
         limit: RateLimit | None = None,
         caller: Callable[[Scope], str] = lambda scope: str((scope.get("client") or ("",))[0]),
         mounted: Mapping[str, App] | None = None,
+        most_bytes: Callable[[Scope], int] = lambda scope: MOST_BYTES,
     ) -> None:
         self._app = app
         self._names = {name.lower() for name in names}
         self._limit = limit
         self._caller = caller
         self._mounted = mounted or {}
+        self._most_bytes = most_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or pass on with a nonce in the scope's state."""
@@ -134,7 +136,7 @@ class Guard:
         if wait_s:
             await _refuse(carry, 429, "Too many requests. Wait a moment.", math.ceil(wait_s))
             return
-        await self._app(scope, _limited(receive), carry)
+        await self._app(scope, _limited(receive, self._most_bytes(scope)), carry)
 
     def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
         """Status and reason, None for a request that may pass."""
@@ -142,8 +144,10 @@ class Guard:
         if scope["method"] not in METHODS:
             return 405, "Pages are read with GET and changed with POST."
         length = headers.get("content-length", "0")
-        if not (length.isascii() and length.isdigit()) or int(length[:12]) > MOST_BYTES:
-            return 413, "The request is larger than 1 MB."
+        if not (length.isascii() and length.isdigit()) or int(length[:12]) > self._most_bytes(
+            scope
+        ):
+            return 413, f"The request is larger than {self._most_bytes(scope) >> 20} MB."
         if scope["method"] == "POST" and not _from_own_page(headers, host):
             return 403, "Only a page of this server may change anything here."
         return None
@@ -214,10 +218,10 @@ def _with_headers(send: Send, nonce: str) -> Send:
 
 
 class TooLarge(Exception):
-    """A body went on beyond MOST_BYTES."""
+    """A body went on beyond what its route allows."""
 
 
-def _limited(receive: Receive) -> Receive:
+def _limited(receive: Receive, most: int) -> Receive:
     """A body that was sent without its length is cut off all the same."""
     taken = 0
 
@@ -225,7 +229,7 @@ def _limited(receive: Receive) -> Receive:
         nonlocal taken
         message = await receive()
         taken += len(message.get("body", b""))
-        if taken > MOST_BYTES:
+        if taken > most:
             raise TooLarge
         return message
 

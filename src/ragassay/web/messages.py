@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.core import SetupError
@@ -19,7 +20,8 @@ class Ask:
     name. here: path and query, to come back to. nonce: of this page's style and script. theme:
     "dark", "light" or "" for what the reader's system says. role: None where nobody is signed in.
     client: the address it came from. host: by which name the server was called. person: the name
-    under which somebody labels.
+    under which somebody labels. reveal: whether they chose to see the judge's verdict after each
+    label. upload: a file with the body that was sent, None for a route that takes none.
     """
 
     site: Site
@@ -34,6 +36,8 @@ class Ask:
     client: str = ""
     person: str = ""
     host: str = ""
+    reveal: bool = False
+    upload: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,16 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
+from ragassay.web.guard import MOST_BYTES
 from ragassay.web.messages import Answer, Ask
 from ragassay.web.sessions import Role
 from ragassay.web.views import (
     cause,
     compare,
     cost,
+    costs,
     judges,
+    labelling,
     labels,
     reports,
     row,
@@ -51,13 +54,20 @@ _LEAST: Mapping[Access, Role | None] = {
 
 
 class Route(NamedTuple):
-    """One entry of the table."""
+    """One entry of the table. most_bytes: of a request's body; uploads: whether the body is a file
+    and no form.
+    """
 
     method: str
     path: str
     access: Access
     view: Callable[[Ask], Answer]
+    most_bytes: int = MOST_BYTES
+    uploads: bool = False
 
+
+MOST_UPLOADED = 100 << 20
+"""Bytes of a sheet of labels."""
 
 _IN, _LABELS, _ADMIN = Access.SIGNED_IN, Access.LABELLING, Access.ADMIN
 ROUTES = (
@@ -77,11 +87,15 @@ ROUTES = (
     Route("GET", "/runs/{run}/cost", _IN, cost.show),
     Route("GET", "/runs/{run}/labels", _IN, labels.show),
     Route("POST", "/runs/{run}/labels/choose", _ADMIN, labels.choose),
-    Route("GET", "/runs/{run}/label", _LABELS, labels.item),
-    Route("POST", "/runs/{run}/label", _LABELS, labels.keep),
+    Route("POST", "/runs/{run}/labels/upload", _ADMIN, labels.upload, MOST_UPLOADED, True),
+    Route("GET", "/runs/{run}/labels/decide", _ADMIN, labels.undecided),
+    Route("POST", "/runs/{run}/labels/decide", _ADMIN, labels.decide),
+    Route("GET", "/runs/{run}/label", _LABELS, labelling.item),
+    Route("POST", "/runs/{run}/label", _LABELS, labelling.keep),
     Route("GET", "/runs/{run}/trust", _IN, trust.show),
     Route("GET", "/compare", _IN, compare.show),
     Route("GET", "/compare/row", _IN, compare.row),
+    Route("GET", "/costs", _IN, costs.show),
     Route("GET", "/judges", _IN, judges.show),
     Route("GET", "/judges/{certificate}", _IN, judges.certificate),
     Route("GET", "/reports", _IN, reports.show),

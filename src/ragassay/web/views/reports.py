@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragassay.report.blocks_html import sections_of
 from ragassay.report.text_diff import text_diff
-from ragassay.runs.kept_reports import KINDS, kept_report, kept_reports
+from ragassay.runs.kept_reports import KINDS, KeptReport, kept_report, kept_reports
 from ragassay.web.messages import Answer, Ask, NotThere, Page, refused
 
 TITLES = {
@@ -25,12 +25,13 @@ def show(ask: Ask) -> Answer:
     if kind and kind not in KINDS:
         raise refused("kind", kind, f"one of {', '.join(KINDS)}")
     found = kept_reports(ask.site.store, kind)
-    by_kind = {
-        name: [report for report in found if report.kind == name]
-        for name in ([kind] if kind else KINDS)
-    }
+    by_kind = {name: _of_kind(found, name) for name in ([kind] if kind else KINDS)}
     values = {"by_kind": by_kind, "titles": TITLES, "commands": COMMANDS, "total": len(found)}
     return Page("reports.html.j2", values)
+
+
+def _of_kind(reports: list[KeptReport], kind: str) -> list[KeptReport]:
+    return [report for report in reports if report.kind == kind]
 
 
 def report(ask: Ask) -> Answer:
