@@ -42,7 +42,8 @@ def show(ask: Ask) -> Answer:
     """Places that the words name; as JSON for the script."""
     text = " ".join(ask.query.get("q", "").split())[:200]
     run = _run(ask)
-    places = [*_rows(ask, run, text), *_pages(run, text), *_runs(ask, text)][:MOST]
+    of_id, of_words = _rows(ask, run, text)
+    places = [*of_id, *_pages(run, text), *_runs(ask, text), *of_words][:MOST]
     if ask.query.get("format") == "json":
         return Data([place._asdict() for place in places])
     return Page("find.html.j2", {"text": text, "places": places, "run": run})
@@ -78,22 +79,22 @@ def _runs(ask: Ask, text: str) -> list[Place]:
     return found
 
 
-def _rows(ask: Ask, run: StoredRun | None, text: str) -> list[Place]:
-    """The row of this id, then those whose words begin so."""
+def _rows(ask: Ask, run: StoredRun | None, text: str) -> tuple[list[Place], list[Place]]:
+    """(the row of this id, rows whose words begin so)."""
+    of_id: list[Place] = []
+    of_words: list[Place] = []
     if run is None or not text:
-        return []
-    found = {}
+        return of_id, of_words
     row = ask.site.store.row(run.run_id, text)
     if row is not None:
-        found[row.index] = row.id
+        of_id.append(Place("row", row.id, url("/runs/{}/rows/{}", run.run_id, row.index)))
     index = ask.site.figures.index(run)
-    if index is not None:
-        for entry in index.page(RowQuery(text=f"{text}*"), MOST // 2):
-            found.setdefault(entry.index, f"{entry.id} {entry.question[:100]}")
-    places = []
-    for place, title in found.items():
-        places.append(Place("row", title, url("/runs/{}/rows/{}", run.run_id, place)))
-    return places
+    entries = index.page(RowQuery(text=f"{text}*"), MOST // 2) if index is not None else []
+    for entry in entries:
+        title = f"{entry.id} {entry.question[:100]}"
+        if row is None or entry.index != row.index:
+            of_words.append(Place("row", title, url("/runs/{}/rows/{}", run.run_id, entry.index)))
+    return of_id, of_words
 
 
 def _named(text: str, title: str) -> bool:
