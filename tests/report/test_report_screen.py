@@ -87,6 +87,14 @@ def test_each_cause_comes_with_the_first_thing_to_do(store, large):
     assert [line.split(":")[0].strip() for line in lines[at + 2 : at + 7 : 2]] == ["try"] * 3
 
 
+def test_the_failing_rows_that_are_not_quoted_are_named_where_no_note_takes_the_line(store, large):
+    summary = replace(summarise(store, large), notes=())
+    worst = [row.id for row in summary.worst]
+    lines = shown(summary, 160).splitlines()
+    assert f"  then {', '.join(worst[2:])}" in lines
+    assert len(lines) <= 40
+
+
 def test_the_first_step_of_each_cause_fits_on_a_line_of_eighty_columns():
     for cause in CAUSES.values():
         assert len(f"      try: {first_step(cause)}") <= 80, cause.name
