@@ -288,7 +288,8 @@ def submit(
     before: str = "",
 ) -> Future[list[Score]]:
     """Begin to judge rows; the Scores come in their order. before: as for `OpenJudge.score`.
-    Cancelling the future ends the calls. Raises, through the future, SetupError and ProviderError for what is wrong with the judge.
+    Cancelling the future ends the calls. Raises, through the future, SetupError and ProviderError
+    for what is wrong with the judge.
     """
     judging = _shared()
 
