@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
     from ragassay.metrics import Metric
-    from ragassay.report import Comparison, CorrectedDifference
+    from ragassay.report import Comparison
     from ragassay.runs import Forecast
     from ragassay.runs.application import App
     from ragassay.runs.ticker import Tell, Watch
@@ -329,27 +329,13 @@ def compare(
     not say so.
     """
     from ragassay.report import compare as pair
+    from ragassay.runs.corrected import corrected_in_both
 
     # Both runs are read from one store: the one that is named, else that of `a`, else that of `b`.
     with open_store(_place(b, _place(a, store)), make=False) as opened:
         first, second = opened.resolve(_name(a)), opened.resolve(_name(b))
-        corrected = _corrected_differences(opened, first, second)
+        corrected = corrected_in_both(opened, first, second)
         return pair(opened, first, second, margin=margin, corrected=corrected)
-
-
-def _corrected_differences(
-    store: Store, first: str, second: str
-) -> tuple[CorrectedDifference, ...]:
-    """What labels set right in both runs, the second less the first."""
-    from ragassay.report import corrected_differences
-    from ragassay.runs.corrected import corrected_of
-
-    figures = []
-    for run in (first, second):
-        metrics = dict.fromkeys(label.name for label in store.labels(run))
-        found = [corrected_of(store, run, metric) for metric in metrics]
-        figures.append([figure for figure in found if figure is not None])
-    return corrected_differences(*figures)
 
 
 def _name(run: str | Run) -> str:
