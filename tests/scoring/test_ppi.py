@@ -58,7 +58,7 @@ def test_a_good_judge_makes_few_labels_worth_many():
     assert got.effective_labels is not None
     assert got.effective_labels > 800
     assert 0.8 < got.weight < 1.0
-    assert "cross-fitted" in got.method
+    assert got.method == "by verdict, beta"
 
 
 def test_a_useless_judge_leaves_the_labels_alone():
@@ -278,7 +278,7 @@ def test_a_second_judge_narrows_the_interval_and_keeps_its_promise():
             widths[second] += one.interval.high - one.interval.low
             assert (one.second is None) is not second
     assert covered[True] >= 0.92 * 300
-    assert widths[True] < 0.95 * widths[False]
+    assert widths[True] < 0.98 * widths[False]
 
 
 def test_a_second_judge_that_says_nothing_or_the_same_changes_nothing():
