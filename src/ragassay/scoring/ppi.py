@@ -20,8 +20,9 @@ Labels of two values and a judge of two verdicts on rows without clusters, which
 are taken apart by verdict instead (`by_verdict`): the same estimate, with a narrower interval.
 
 By verdict the interval is used where it is 3 % narrower than the same formula makes that of the
-labels alone; with a fitted weight where it is no more than 1 % wider. Else the labels stand alone. A second judge's scores may stand beside the first one's: each has a weight of
-its own, fitted together.
+labels alone; with a fitted weight where it is no more than 1 % wider. Else the labels stand alone.
+A second judge's scores may stand beside the first one's: each has a weight of its own, fitted
+together.
 """
 
 from __future__ import annotations

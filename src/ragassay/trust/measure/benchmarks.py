@@ -193,14 +193,14 @@ def _result(
         rubrics={name: judge_run.rubrics for name, judge_run in context.judge_runs.items()},
         runs={name: judge_run.run for name, judge_run in context.judge_runs.items()},
         profiles={name: judge_run.profile for name, judge_run in context.judge_runs.items()},
-        kind=_kind(context.table),
+        kind=label_kind(context.table),
     )
     if certificate and context.judge_runs:
         result = replace(result, certificates=_issue_certificates(context, result))
     return result
 
 
-def _kind(table: LabelTable) -> str:
+def label_kind(table: LabelTable) -> str:
     """Where the labels are from, as in a certificate."""
     if not table.constructed:
         return "human"
@@ -245,7 +245,7 @@ def _issue_certificates(
             profile=judge_run.profile,
             kind=result.kind,
             version=__version__,
-            design=_design(context.table),
+            design=label_design(context.table),
         )
         certificates.append(certificate)
     with open_store(context.store) as store:
@@ -254,7 +254,7 @@ def _issue_certificates(
     return tuple(certificates)
 
 
-def _design(table: LabelTable) -> str:
+def label_design(table: LabelTable) -> str:
     """How the labelled rows were drawn, as in a certificate."""
     if not table.drawn.chance:
         return "as given"

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 _RECORDED = "recorded:"
 _RUN = "run:"
+_FITTED = (
+    "its map was fitted on these very labels, so the figures are too good; its certificate has"
+    " those of other rows"
+)
 _EVERY_RECORDED = _RECORDED + "*"
 # Kinds of judges that are made of two, whose names a comma may separate.
 _OF_TWO = ("cascade:", "checked:")
@@ -354,11 +358,24 @@ class _VerdictReader:
 
         with self._run_of(name) as run:
             manifest = run.manifest
-            self._add(verdicts_of_run(self._table, name, run, self._metric))
+            verdicts = verdicts_of_run(self._table, name, run, self._metric)
+            if self._is_fitted_on_these(run):
+                # No certificate: the judge has one, of rows that its map was not fitted on.
+                self._add(replace(verdicts, warnings=(*verdicts.warnings, _FITTED)))
+                return
+            self._add(verdicts)
             profile = profile_of_run(self._table, run)
             self.judge_runs[name] = JudgeRun(
                 run.id, manifest.judge.uri, manifest.judge.rubrics, profile
             )
+
+    def _is_fitted_on_these(self, run: Run) -> bool:
+        """Whether the run's judge is calibrated on these very labels."""
+        from ragassay.runs.calibration import map_of
+        from ragassay.runs.options import restore
+
+        score_map = map_of(restore(run.manifest, {}))
+        return score_map is not None and score_map.data_hash == self._table.labels_hash
 
     def _run_of(self, name: str) -> Run:
         """The run with this judge's answers: one of the store, or a new one over labelled rows."""
