@@ -80,6 +80,7 @@ from ragassay.core.run import (
 )
 from ragassay.core.sample import AppUsage, BadRow, Context, Sample
 from ragassay.core.score import Counts, Part, Score, Verdict
+from ragassay.core.score_map import ScoreMap
 from ragassay.core.trust import (
     DESIGNS,
     FIGURES,
@@ -183,6 +184,7 @@ __all__ = [
     "RunState",
     "Sample",
     "Score",
+    "ScoreMap",
     "SetUp",
     "SetupError",
     "Shift",

@@ -34,7 +34,7 @@ LAST = {
     "E08": 7,
     "E09": 2,
     "E11": 6,
-    "E12": 2,
+    "E12": 4,
 }
 """Range of codes -> the number of its last one. E01 command and options, E02 rubrics and metrics,
 E03 rows, E04 judge and provider, E05 store and machine, E06 gates, budgets and stops, E07

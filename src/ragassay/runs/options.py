@@ -359,6 +359,12 @@ class Options:
         on_resume=OnResume.ONCE,
     )
 
+    calibration: str | None = option(
+        None,
+        "The map of a calibrated judge, as JSON [default: the one stored under the judge's name].",
+        flags=NOT_A_FLAG,
+    )
+
     def check(self) -> None:
         """Raise SetupError for a value or a combination that no run can have."""
         for declared in declared_options().values():
