@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
+from ragassay.runs.calibration import with_stored_map
 from ragassay.runs.commands import resume_command, store_option
 from ragassay.runs.event_loops import block_on
 from ragassay.runs.options import Options, check_keep, make_options
@@ -90,6 +91,7 @@ def evaluate(  # plain: it is the signature, and what each argument means
     wait: bool = True,
     engine: Literal["local", "ray"] = "local",
     workers: int | None = None,
+    calibration: str | None = None,
     keep: Mapping[str, object] | None = None,
     watch: Watch | None = None,
     tell: Tell | None = None,
@@ -133,10 +135,11 @@ def evaluate(  # plain: it is the signature, and what each argument means
     are handed over, and collect the answers with `resume` later. engine: "ray" runs over several
     processes, or over the machines of the Ray cluster that RAY_ADDRESS names (extra 'ray');
     workers: how many (default: the CPUs there are). concurrency and the caps then hold for all of
-    them together. keep: what is to be kept in the run's manifest, as JSON can hold it: a commit, a
-    prompt's version. Under "command" the command keeps what a resume of it checks and writes.
-    store: the SQLite file (default: RAGASSAY_STORE or .ragassay/store.db). watch, tell: called with
-    the progress and with how the columns are read.
+    them together. calibration: the map of a judge "calibrated:NAME", as JSON (default: the one that
+    is stored under this name). keep: what is to be kept in the run's manifest, as JSON can hold it:
+    a commit, a prompt's version. Under "command" the command keeps what a resume of it checks and
+    writes. store: the SQLite file (default: RAGASSAY_STORE or .ragassay/store.db). watch, tell:
+    called with the progress and with how the columns are read.
 
     Raises SetupError, DataError, NothingToDo, EnvironmentFailure (with what to do). A row's failure
     never raises: it is a status on its scores. A run stopped by a cap or Ctrl-C is returned with
@@ -270,7 +273,8 @@ def forecast(
     # `evaluate` takes a name, which only a run has.
     options.pop("name", None)
     tell = options.pop("tell", None)
-    plan = make_plan(rows, make_options(options), metrics, app=_callable_of(options.get("app")))
+    taken = with_stored_map(make_options(options), store)
+    plan = make_plan(rows, taken, metrics, app=_callable_of(options.get("app")))
     report_notes(plan, tell)
     if plan.application is not None and tell is not None:
         tell(
@@ -379,6 +383,7 @@ async def _evaluate(
     from ragassay.runs.session import Session
 
     check_keep(keep)
+    options = with_stored_map(options, store)
     plan = make_plan(rows, options, metrics, app=app, in_callers_loop=in_callers_loop)
     report_notes(plan, tell)
     await _not_stopped(tell)

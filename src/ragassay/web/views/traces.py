@@ -51,7 +51,7 @@ def show(ask: Ask) -> Answer:
     if ingest is not None:
         values["counts"] = ingest.counters.counts
         values["reasons"] = ingest.counters.reasons
-        values["behind"] = ingest.job.behind() if ingest.job is not None else (0, 0.0)
+        values["behind"] = ingest.intake.job.behind() if ingest.intake.job is not None else (0, 0.0)
     return Page("traces.html.j2", values)
 
 
