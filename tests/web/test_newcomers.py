@@ -26,8 +26,8 @@ PLANTED = (
             "chunks": (0, 0),
             "sentences": (("Cats bark.", 0),),
         },
-        "b.n",
-        "irrelevant",
+        ".beside section b.n",
+        "✗",
     ),
 )
 MOST_CLICKS = 4
