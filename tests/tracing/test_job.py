@@ -149,7 +149,7 @@ def test_what_rows_are_not_made_of_takes_no_room(store: Store) -> None:
     (row,) = stored_rows(store)
     assert (row["row"]["question"], row["row"]["response"]) == ("Q?", "A")
     spans = store.span_records.read_trace(
-        bytes.fromhex(TRACE), 100, lambda *each: span_object(*each, is_read)
+        bytes.fromhex(TRACE), 100, lambda origin, span: span_object(origin, span, is_read)
     )
     assert {
         name for each in spans for name in each["attributes"] if name.startswith("note")

@@ -8,6 +8,7 @@ A new convention is a name in a line here. The first name that a span has is rea
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from ragassay.datasets.names import ALIASES
 
@@ -125,7 +126,7 @@ _NAMED = (
     *DOCUMENT_LISTS,
     *VARIABLES,
     *SESSIONS,
-    *(name for several in FIGURES.values() for name in several),
+    *chain(*FIGURES.values()),
     *MLFLOW_USAGE,
 )
 _PREFIXES = (
