@@ -145,6 +145,12 @@ class SpanRecords:
         self._origins = known
         return new
 
+    def waited_s(self, thread: int) -> float:
+        """Seconds that a thread has waited for a store that is locked or away, 0 where it does not.
+        thread: its identifier.
+        """
+        return self._access.database.waits.seconds(thread)
+
     def _numbers(self, connection: Connection, origins: set[bytes]) -> dict[bytes, int]:
         """The number of each origin; new ones are stored."""
         if origins <= self._origins.keys():
