@@ -298,16 +298,48 @@ def plan_labels(  # plain: a parameter is an option with its help
         float, typer.Option(help="Rows that share a document or question, on average.")
     ] = 1.0,
     icc: Annotated[float, typer.Option(help="How alike such rows are, 0 to 1.")] = 0.0,
+    correlation: Annotated[
+        float | None,
+        typer.Option(
+            "--judge-correlation",
+            help="Of a judge's verdicts on all rows with labels: it saves labels (target, width).",
+        ),
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option(help="Rows that the judge judged [default: very many].")
+    ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option(help="Take correlation, rows and rate from this run and its first labels."),
+    ] = None,
+    metric: RunMetricOption = None,
+    store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Say, before labels are bought, how many rows must be labelled to see a difference, or what so
     many labels will show.
     """
     from ragassay.scoring.design import plan
+    from ragassay.scoring.design_with_judge import plan_with_judge
 
+    planned = plan
+    if run is not None:
+        from ragassay.trust.measure import judge_strength
+
+        strength = judge_strength(run, metric=metric, store=store)
+        correlation, rows, rate = strength.correlation, strength.rows, rate or strength.rate
+    if correlation is not None:
+        planned = partial(plan_with_judge, correlation=correlation, rows=rows)
+    elif rows is not None:
+        raise SetupError(
+            "E0101",
+            "The number of rows matters where a judge judged them.",
+            where="--rows",
+            fix="give --judge-correlation as well, or --run RUN",
+        )
     # The arithmetic refuses what cannot be planned with a ValueError, and says why.
     try:
-        result = plan(
+        result = planned(
             question.value,
             difference=difference,
             labels=labels,

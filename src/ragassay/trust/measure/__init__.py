@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ragassay.trust.measure.cascades import cascade
     from ragassay.trust.measure.certificate_list import certificates
     from ragassay.trust.measure.estimation import estimate
+    from ragassay.trust.measure.judge_strength import judge_strength
     from ragassay.trust.measure.labelling import import_labels, next_rows
     from ragassay.trust.measure.panels import panel, repeat
     from ragassay.trust.measure.people import people_agreement
@@ -31,6 +32,7 @@ __all__ = [
     "certificates",
     "estimate",
     "import_labels",
+    "judge_strength",
     "judge_trust",
     "next_rows",
     "panel",
@@ -48,6 +50,7 @@ __getattr__ = lazy_names(
         "cascades": ("cascade",),
         "certificate_list": ("certificates",),
         "estimation": ("estimate",),
+        "judge_strength": ("judge_strength",),
         "labelling": ("import_labels", "next_rows"),
         "panels": ("panel", "repeat"),
         "people": ("people_agreement",),
