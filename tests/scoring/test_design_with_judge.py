@@ -19,9 +19,7 @@ def test_labels_are_worth_more_by_the_correlation_and_never_more_than_the_run() 
     assert worth_of(400, 0.64, 400) == pytest.approx(400)
 
 
-@given(
-    labels=st.integers(50, 400), rows=st.integers(401, 5000), correlation=st.floats(0.05, 0.99)
-)
+@given(labels=st.integers(50, 400), rows=st.integers(401, 5000), correlation=st.floats(0.05, 0.99))
 def test_the_correlation_is_found_again_from_what_labels_are_worth(
     labels: int, rows: int, correlation: float
 ) -> None:
@@ -35,8 +33,8 @@ def test_the_plan_is_that_of_the_labels_worth_and_is_kept() -> None:
     # 1 / (1 / 133 - .2788 / 400) * .7212 = 106 for the 133 that the labels alone would take
     left = 1 - 0.528**2 * alone.labels / 400
     assert judged.labels == int(np.ceil((1 - 0.528**2) * alone.labels / left))
-    # A judge of 80 % agreement at a rate of .78, whose verdicts correlate by .528: the interval that
-    # so many labels give is as narrow as planned.
+    # A judge of 80 % agreement at a rate of .78, whose verdicts correlate by .528: the interval
+    # that so many labels give is as narrow as planned.
     rng = np.random.default_rng(1)
     widths = []
     for _ in range(200):

@@ -623,6 +623,12 @@ def estimate(
     beside: Annotated[
         str | None, typer.Option(help="Another judge's run of the same rows, to help as well.")
     ] = None,
+    at: Annotated[
+        int | None,
+        typer.Option(
+            help="Precision of the first so many chunks; labels: columns id, chunk (rank), label."
+        ),
+    ] = None,
     seed: SeedOption = 0,
     store: StoreOption = None,
     json_: JsonOption = False,
@@ -630,9 +636,17 @@ def estimate(
     """Correct a metric of a run: join the judge's verdicts on all rows and the labels that people
     gave a few of them into one estimate.
     """
-    from ragassay.trust.label_reports import correction_report
+    from ragassay.trust.label_reports import correction_report, precision_report
     from ragassay.trust.measure import estimate as run_estimate
+    from ragassay.trust.measure import precision_at
 
+    if at is not None:
+        _check_precision(labels, of, by, beside)
+        precision = precision_at(
+            run, labels, at, metric=metric, label=label, cut=cut, seed=seed, store=store
+        )
+        print_result("precision", precision, json_, precision_report)
+        return
     result = run_estimate(
         run,
         labels=labels,
@@ -648,6 +662,21 @@ def estimate(
         tell=note,
     )
     print_result("estimate", result, json_, correction_report)
+
+
+def _check_precision(
+    labels: str | None, of: Estimand | None, by: str | None, beside: str | None
+) -> None:
+    """Raise SetupError E0104 for options that precision at k has no use for, or lacks."""
+    if labels is not None and of is None and by is None and beside is None:
+        return
+    raise SetupError(
+        "E0104",
+        "Precision at k goes by labels of chunks, and by nothing else.",
+        where="--at",
+        why="--labels is missing" if labels is None else "--of, --slice or --beside is given",
+        fix="write --labels FILE --at K, with the columns id, chunk and label",
+    )
 
 
 def _numbers(text: str | None) -> tuple[float, ...]:

@@ -22,8 +22,8 @@ def plan_with_judge(
 ) -> Plan:
     """The plan of `design.plan` for one rate of a run that a judge judged whole.
 
-    correlation: of the judge's verdicts with people's labels, -1 to 1. rows: of the run, None = many
-    more than labels. options: as for `plan`. With fewer than 50 labels the judge is left out, as
+    correlation: of the judge's verdicts with people's labels, -1 to 1. rows: of the run, None =
+    many more than labels. options: as for `plan`. Below 50 labels the judge is left out, as
     `ppi.estimate` does, so that no fewer are ever asked for. Raises ValueError as `plan`, for a
     question about two judges or runs, and where even labels of all rows would not do.
     """
@@ -49,7 +49,9 @@ def plan_with_judge(
         said = f"it makes {labels:,} labels worth {alone.labels:,}"
     sentence = alone.sentence.replace(f"{alone.labels:,} labels", f"{found.labels:,} labels", 1)
     run = "" if rows is None else f" on all {rows:,} rows"
-    judge = f"A judge whose verdicts{run} correlate by {correlation:.2f} with people's helps: {said}."
+    judge = (
+        f"A judge whose verdicts{run} correlate by {correlation:.2f} with people's helps: {said}."
+    )
     return replace(found, sentence=f"{sentence} {judge}")
 
 

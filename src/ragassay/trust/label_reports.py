@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ragassay.scoring.annotators import AltTest, PersonTest
     from ragassay.scoring.correction import Correction
     from ragassay.trust.measure.benchmarks import BenchmarkResult
+    from ragassay.trust.measure.chunk_labels import PrecisionAt
     from ragassay.trust.measure.labelling import LabelImport
     from ragassay.trust.measure.people import PeopleResult
     from ragassay.trust.sampling import Choice
@@ -200,6 +201,18 @@ def correction_report(result: Correction) -> list[str]:
             f"  {part.slice}={part.value}: {value}, {part.estimate.n_labelled} labels of"
             f" {part.estimate.n_total} rows"
         )
+    return lines
+
+
+def precision_report(result: PrecisionAt) -> list[str]:
+    """Precision at k as the judge has it, and corrected by labels of chunks."""
+    value = _value(result.value, result.interval)
+    lines = [f"precision@{result.k} by {result.metric}, corrected: {value}"]
+    if result.judge is not None:
+        lines.append(f"  the judge says      {_value(result.judge)} over {result.rows} rows")
+    lines.append(f"  places              {result.filled} of {result.k * result.rows} hold a chunk")
+    if result.correction is not None:
+        lines += [f"  {line}" for line in correction_report(result.correction)]
     return lines
 
 
