@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -110,6 +110,15 @@ def benchmark(  # plain: a parameter is an option with its help
         str,
         typer.Option(help="Wrong answers of triad-answer: shuffled, same_type, evasive, refusal."),
     ] = "shuffled",
+    spans: Annotated[
+        str | None,
+        typer.Option(
+            help=(
+                "Field with the stretches of the response that people marked as unsupported, as"
+                " labels: precision, recall, F1 of the stretches."
+            )
+        ),
+    ] = None,
     draws: DrawsOption = 2000,
     seed: SeedOption = 0,
     judging: JudgedRowOptions,
@@ -118,6 +127,27 @@ def benchmark(  # plain: a parameter is an option with its help
     json_: JsonOption = False,
 ) -> None:
     """Set judges beside human labels: agreement, errors and calibration, each with its interval."""
+    if spans is not None:
+        if setup is not None or html is not None or where:
+            raise SetupError(
+                "E0104",
+                "A benchmark by stretches has no set-up, filter or HTML page.",
+                where="--spans",
+                fix="leave --setup, --where and --html out",
+            )
+        _benchmark_stretches(
+            labels,
+            judge,
+            json_,
+            field=spans,
+            metric=metric,
+            cluster=cluster,
+            draws=draws,
+            seed=seed,
+            store=store,
+            **judging,
+        )
+        return
     from ragassay.report import (
         benchmark_json,
         check_output_file,
@@ -164,6 +194,15 @@ def benchmark(  # plain: a parameter is an option with its help
         note(text)
     # Last, for it raises: what was measured is printed and written before.
     check_verdicts(result, labels)
+
+
+def _benchmark_stretches(labels: str, judge: list[str] | None, json_: bool, **options: Any) -> None:
+    from ragassay.trust.label_reports import stretch_report
+    from ragassay.trust.measure import benchmark_stretches
+
+    with display(options["max_cost"]) as watch:
+        result = benchmark_stretches(labels, judge or "offline", watch=watch, tell=note, **options)
+    print_result("stretches", result, json_, stretch_report)
 
 
 @grouped

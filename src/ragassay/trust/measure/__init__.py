@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ragassay.trust.measure.chunk_labels import precision_at
     from ragassay.trust.measure.estimation import estimate
     from ragassay.trust.measure.labelling import import_labels, next_rows
+    from ragassay.trust.measure.marked_stretches import benchmark_stretches
     from ragassay.trust.measure.panels import panel, repeat
     from ragassay.trust.measure.people import people_agreement
     from ragassay.trust.measure.probing import probe
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "benchmark",
+    "benchmark_stretches",
     "calibrate",
     "cascade",
     "certificates",
@@ -54,6 +56,7 @@ __getattr__ = lazy_names(
         "estimation": ("estimate",),
         "strength": ("judge_strength",),
         "labelling": ("import_labels", "next_rows"),
+        "marked_stretches": ("benchmark_stretches",),
         "panels": ("panel", "repeat"),
         "people": ("people_agreement",),
         "chunk_labels": ("precision_at",),
