@@ -10,6 +10,7 @@ from ragassay.report.tables import Block, Reported
 from ragassay.watch.drift import DriftLine, Shifted
 from ragassay.watch.figures import Rated, Window
 from ragassay.watch.labelling import Labelled
+from ragassay.watch.map import TrafficMap
 from ragassay.watch.trust import Certified
 
 
@@ -73,6 +74,7 @@ class Traffic(Reported):
     ratings: tuple[Rated, ...]
     labels: tuple[Labelled, ...]
     notes: tuple[str, ...]
+    map: TrafficMap | None = None
 
     def blocks(self) -> Iterable[Block]:
         from ragassay.watch.report import blocks

@@ -24,6 +24,7 @@ from ragassay.watch.counting import Alert, Counter, guarantee_words
 from ragassay.watch.drift import drift_lines, questions_of, shifted
 from ragassay.watch.figures import MOST_ROWS, rated, window_of
 from ragassay.watch.intake import new_rows
+from ragassay.watch.map import traffic_map
 from ragassay.watch.reference import SESSIONS, Reference
 from ragassay.watch.settings import Settings
 from ragassay.watch.state import State
@@ -146,10 +147,9 @@ class Watcher:
         """Drop what waited too long, and all that waits where a budget is 0."""
         state = self._state
         if any(budget.amount == 0 for budget in self._settings.budgets):
-            while self._batches.drop_overdue(int(state.now * 1000) + 1, NO_BUDGET):
+            while self._batches.drop_overdue(state.now + 1, NO_BUDGET):
                 pass
-        before = int((state.now - self._settings.patience_s) * 1000)
-        while self._batches.drop_overdue(before):
+        while self._batches.drop_overdue(state.now - self._settings.patience_s):
             pass
 
     # -- judging
@@ -296,8 +296,8 @@ class Watcher:
 
     # -- the report
 
-    def report(self) -> Traffic:
-        """How things stand now."""
+    def report(self, *, with_map: bool = False) -> Traffic:
+        """How things stand now. with_map: also the map of the window's questions."""
         state, settings = self._state, self._settings
         name = settings.name
         since = int((state.now - settings.window_s) * 1000)
@@ -311,11 +311,14 @@ class Watcher:
         recent = self._records.batches(name, state.now - max(settings.window_s, LONGEST_S))
         runs = self._runs([batch.run for batch in recent])
         shift, drift_note = shifted(
-            _all_kept(self._records.rows(name, 0, MOST_ROWS)),
+            list(self._records.rows(name, 0, MOST_ROWS)),
             self._store.span_records,
             state.now,
             settings.seed,
         )
+        drawn, why = None, ""
+        if with_map:
+            drawn, why = traffic_map(rows, self._store.span_records, settings.seed)
         last = self._records.last_received(name)
         return Traffic(
             name=name,
@@ -342,7 +345,8 @@ class Watcher:
             certificates=tuple(certified(self._store, runs, state.now)),
             ratings=tuple(rated(self._records.ratings(name, since), rows)),
             labels=tuple(self._labels(runs, rows)),
-            notes=tuple(self._notes()),
+            notes=(*self._notes(), *filter(None, [why])),
+            map=drawn,
         )
 
     def _runs(self, names: Sequence[str]) -> list[str]:
@@ -406,10 +410,6 @@ _RUNS_LOOKED_AT = 400
 
 def _silent(_: str) -> None:
     """Tell nobody."""
-
-
-def _all_kept(rows: Iterator[WatchRow]) -> list[WatchRow]:
-    return list(rows)
 
 
 def _iso(moment: float) -> str:
