@@ -115,9 +115,6 @@ def watch(  # plain: a parameter is an option with its help
         if not json_:
             print_blocks(traffic.blocks())
 
-    def tell(text: str) -> None:
-        note(text)
-
     result = watch_traffic(
         name=name,
         sample=sample,
@@ -138,7 +135,7 @@ def watch(  # plain: a parameter is an option with its help
         every_s=None if once else seconds_of(every, "--every"),
         store=store,
         shown=shown,
-        tell=tell,
+        tell=note,
         **judging,
     )
     if html is not None:
@@ -148,10 +145,12 @@ def watch(  # plain: a parameter is an option with its help
         note(f"wrote {html}")
     if json_:
         print_value("traffic", result)
-        return
-    if not once:
-        print_lines("")
-    print_blocks(result.blocks())
+    else:
+        if not once:
+            print_lines("")
+        print_blocks(result.blocks())
+    if result.outage and once:
+        raise typer.Exit(5)
 
 
 def seconds_of(text: str, option: str) -> float:

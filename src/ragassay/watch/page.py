@@ -42,10 +42,11 @@ def drawn_map(found: TrafficMap) -> DrawnMap:
         dots = "".join(f"M{x} {y}h0" for x, y in sorted(set(places)))
         x, y = _middle(places)
         groups.append((number, dots, str(x), str(y)))
+    questions = count(len(found.places), "question")
     words = (
-        f"{count(len(found.places), 'question')} by their words: {count(len(found.clusters), 'cluster')},"
-        f" {found.scattered} scattered. The plane shows {found.variance:.0%} of the spread and keeps"
-        f" {found.kept:.0%} of the nearest neighbours: read clusters, not distances."
+        f"{questions} by their words: {count(len(found.clusters), 'cluster')}, {found.scattered}"
+        f" scattered. The plane shows {found.variance:.0%} of the spread and keeps {found.kept:.0%}"
+        " of the nearest neighbours: read clusters, not distances."
     )
     return DrawnMap(tuple(groups), words, cluster_table(found, _ALL))
 

@@ -116,7 +116,7 @@ def _gaps(traffic: Traffic) -> Iterator[str]:
     window = traffic.window
     if window.rows and not window.judged:
         yield "nothing is judged yet: no rate is known"
-    if window.dark_hours:
+    elif window.dark_hours:
         yield (
             f"in {window.dark_hours} of {count(window.hours, 'hour')} with rows nothing was judged:"
             " the rates are of the others"

@@ -46,7 +46,8 @@ class Traffic(Reported):
     """A watch at one moment.
 
     at: ISO 8601 UTC. since: when it began. sampled is always judged + dropped + pending, here of
-    all rows that it ever came to. guarantee: of the alarms on marks. news: what the last step did.
+    all rows that it ever came to. guarantee: of the alarms on marks. outage: why the
+    judge cannot be asked now, "" where it can.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Traffic(Reported):
     ratings: tuple[Rated, ...]
     labels: tuple[Labelled, ...]
     notes: tuple[str, ...]
+    outage: str = ""
     map: TrafficMap | None = None
 
     def blocks(self) -> Iterable[Block]:

@@ -208,7 +208,8 @@ class Watcher:
         if judged or not down:
             if state.down_since is not None and judged:
                 self._tell("the judge answers again")
-                state.down_since, state.tries, state.again, state.down_why = None, 0, 0.0, ""
+                state.down_since, state.down_why = None, ""
+                state.tries, state.again, state.down_told = 0, 0.0, 0.0
             return
         if state.down_since is None:
             state.down_since = state.now
@@ -216,16 +217,16 @@ class Watcher:
         state.tries += 1
         state.again = state.now + min(_LONGEST_PAUSE_S, 30.0 * 2 ** min(state.tries, 10))
         self._tell(f"the judge cannot be asked: {down} What is sampled waits.")
-        if state.now - state.down_since >= _DOWN_S and state.tries > 0:
+        if state.now - max(state.down_since, state.down_told) >= _DOWN_S:
             text = (
                 f"The judge could not be asked for {_hours(state.now - state.down_since)}: {down}"
                 " Sampled rows wait, and nothing is said of their quality."
             )
-            alert = Alert("judge", "outage", text, {})
-            self._records.counted(self._settings.name, state.to_json(), {}, [self._stored(alert)])
-            self._tell(f"ALERT {text}")
             # Once an hour, not with each try.
-            state.down_since = state.now
+            state.down_told = state.now
+            alert = self._stored(Alert("judge", "outage", text, {}))
+            self._records.counted(self._settings.name, state.to_json(), {}, [alert])
+            self._tell(f"ALERT {text}")
 
     def _emit(self, rows: Sequence[WatchRow]) -> None:
         made = results.events(self._settings.name, rows, self._state.now)
@@ -346,6 +347,7 @@ class Watcher:
             ratings=tuple(rated(self._records.ratings(name, since), rows)),
             labels=tuple(self._labels(runs, rows)),
             notes=(*self._notes(), *filter(None, [why])),
+            outage=state.down_why,
             map=drawn,
         )
 
