@@ -126,6 +126,9 @@ class Watcher:
 
     def _take_ratings(self) -> None:
         state = self._state
+        # Numbers of log records begin anew after all of them were deleted.
+        if self._store.span_records.last_log() < state.log_cursor:
+            state.log_cursor = 0
         while logs := self._store.span_records.logs_after(state.log_cursor, _LOGS_A_PAGE):
             found, unread = results.ratings_in(logs)
             state.unread += unread
