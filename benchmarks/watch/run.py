@@ -20,6 +20,7 @@ import platform
 import resource
 import sys
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -361,7 +362,7 @@ def main() -> None:
         "streams": asked.streams,
         "days": asked.days,
     }
-    parts = {
+    parts: dict[str, Callable[[], Any]] = {
         "map": lambda: drawn_map(asked.points),
         "marks": lambda: marks_held(asked.streams),
         "delays": lambda: delays(asked.streams // 5),

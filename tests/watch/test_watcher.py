@@ -20,8 +20,8 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WATCH_KEY", "k")
 
 
-def turns(kind: str, count: int, answer: str = RIGHT, **options: object) -> list:
-    return [turn(f"{kind} {n}", answer, **options) for n in range(count)]
+def turns(kind: str, count: int, answer: str = RIGHT, session: str | None = None) -> list:
+    return [turn(f"{kind} {n}", answer, session=session) for n in range(count)]
 
 
 def test_every_row_is_accounted_for_and_counted_once(watched: Watched) -> None:

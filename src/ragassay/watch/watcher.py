@@ -42,6 +42,8 @@ _STILL_S = 6 * 3_600.0
 _DOWN_S = 3_600.0
 """A judge that cannot be asked for so long is an alert."""
 _LONGEST_PAUSE_S = 600.0
+_BEHIND_S = 900.0
+"""Seconds that spans may wait to become a row, before that is told of."""
 _MOST_RATED = 1_000
 
 
@@ -397,6 +399,13 @@ class Watcher:
     def _notes(self) -> Iterator[str]:
         state = self._state
         yield from state.notes
+        waiting, oldest = self._store.span_records.waiting()
+        behind = 0.0 if oldest is None else state.now - oldest / 1000
+        if behind > _BEHIND_S:
+            yield (
+                f"{waiting} traces wait to become rows, the oldest for {_hours(behind)}: rows come"
+                " faster than they are put together, or some have no root"
+            )
         if state.late:
             yield f"{state.late} rows came after their session was counted: in rates, in no alarm"
         if state.revised:
