@@ -34,7 +34,7 @@ LAST = {
     "E08": 7,
     "E09": 2,
     "E11": 6,
-    "E12": 2,
+    "E12": 4,
     "E13": 4,
 }
 """Range of codes -> the number of its last one. E01 command and options, E02 rubrics and metrics,

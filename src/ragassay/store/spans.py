@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Table, delete, func, select, update
+from sqlalchemy import Connection, Table, delete, func, select, tuple_, update
 
 from ragassay.store import schema
 from ragassay.store.access import IN_LIST, Access
@@ -66,6 +66,15 @@ class TraceRow(NamedTuple):
     trace: bytes
     number: int
     payload: bytes
+
+
+class ReceivedRow(NamedTuple):
+    """One row made of a trace, with when the trace's last span came (milliseconds since 1970)."""
+
+    trace: bytes
+    number: int
+    payload: bytes
+    received: int
 
 
 class ChangedTrace(NamedTuple):
@@ -211,6 +220,8 @@ class SpanRecords:
 
     def of_trace(self, trace: bytes, limit: int) -> list[tuple[bytes, bytes]]:
         """(origin, span) of the spans of a trace, in the order of arrival."""
+        if self._access.lacks(schema.spans):
+            return []
         spans, origins = schema.spans.c, schema.span_origins.c
         query = (
             select(origins.payload, spans.payload)
@@ -257,6 +268,35 @@ class SpanRecords:
         for page in self._access.pages(query, keys, IN_LIST):
             for row in page:
                 yield TraceRow(bytes(row[0]), row[1], bytes(row[2]))
+
+    def newest_rows(
+        self, limit: int, before: tuple[int, bytes, int] | None = None
+    ) -> list[ReceivedRow]:
+        """The last rows, newest first. before: only those that come after this one in that order:
+        (received, trace, number).
+        """
+        if self._access.lacks(schema.trace_rows):
+            return []
+        traces, rows = schema.traces.c, schema.trace_rows.c
+        keys = (traces.last_received, rows.trace, rows.number)
+        query = (
+            select(rows.trace, rows.number, rows.payload, traces.last_received)
+            .where(rows.trace == traces.trace)
+            .order_by(*(key.desc() for key in keys))
+            .limit(limit)
+        )
+        if before is not None:
+            query = query.where(tuple_(*keys) < tuple_(*before))
+        found = self._access.all(query)
+        return [ReceivedRow(bytes(row[0]), row[1], bytes(row[2]), row[3]) for row in found]
+
+    def rows_of_trace(self, trace: bytes) -> list[TraceRow]:
+        """The rows of one trace, in order."""
+        if self._access.lacks(schema.trace_rows):
+            return []
+        table = schema.trace_rows.c
+        query = select(schema.trace_rows).where(table.trace == trace).order_by(table.number)
+        return [TraceRow(bytes(row[0]), row[1], bytes(row[2])) for row in self._access.all(query)]
 
     def changes(self, after: int, limit: int) -> list[ChangedTrace]:
         """Traces whose rows were made or changed, in that order, from behind the change of this
@@ -321,6 +361,8 @@ class SpanRecords:
     def counts(self) -> dict[str, int]:
         """How many spans, log records, traces and rows are stored."""
         tables = (schema.spans, schema.span_logs, schema.traces, schema.trace_rows)
+        if self._access.lacks(schema.spans):
+            return {table.name: 0 for table in tables}
         return {
             table.name: int(self._access.scalar(select(func.count()).select_from(table)) or 0)
             for table in tables

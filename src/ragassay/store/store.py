@@ -196,7 +196,7 @@ class Store:
 
     def runs(self, limit: int = 50, *, before: str = "", names: str = "") -> list[StoredRun]:
         """The last `limit` runs, newest first. before: only those made before the run of this id;
-        names: "used" leaves out those that were made to measure a judge.
+        names: "used" leaves out those that were made to measure a judge, "measuring" all others.
         """
         return self.run_records.newest_first(limit, before, names)
 
