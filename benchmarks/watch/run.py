@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import math
 import platform
 import resource
@@ -376,7 +375,6 @@ def main() -> None:
     print(page)
     if not asked.no_write:
         (RESULTS / "watch.md").write_text(page, encoding="utf-8")
-        (RESULTS / "watch.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

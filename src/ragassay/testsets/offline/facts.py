@@ -370,9 +370,9 @@ def _says_which_work(passage: Passage, rest: str) -> bool:
     """Whether a part that somebody plays is named together with the work."""
     title = re.sub(r"\s*\([^)]*\)$", "", passage.title)
     is_named = re.match(r"(?:the\s(?:role|part|voice)\sof\s)?[A-Z]", rest) is not None
-    has_work = (bool(title) and title in rest) or re.search(
-        r"\sin\s(?:the\s)?[A-Z]", rest
-    ) is not None
+    has_work = (
+        (bool(title) and title in rest) or re.search(r"\sin\s(?:the\s)?[A-Z]", rest) is not None
+    )
     return (
         is_named and has_work and len(rest.split()) <= _MOST_REST and not _REFERS_BACK.search(rest)
     )

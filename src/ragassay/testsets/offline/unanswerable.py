@@ -51,19 +51,7 @@ _OF_NAMES = (
         "name named names called call term coined title titled known derives derived word meaning",
     ),
 )
-_MADE = frozenset(
-    [
-        "build",
-        "construct",
-        "complete",
-        "design",
-        "found",
-        "establish",
-        "create",
-        "restore",
-        "renovate",
-    ]
-)
+_MADE = frozenset(["build", "construct", "complete", "design", "found", "establish", "create", "restore", "renovate"])
 _PLACE = re.compile(
     r"\b(?:Mount|River|Lake|Bridge|Castle|City|Park|Sea|Island|Museum|Arena|Tower|Wall|Library"
     r"|Station|Harbour|Garden|Church|Cathedral|Palace|Hall|Valley|Forest|Street|Town|Mountain)\b"

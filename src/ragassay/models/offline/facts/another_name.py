@@ -32,9 +32,7 @@ _PARTS = {
     **dict.fromkeys(("by",), _AGENT),
     **dict.fromkeys(("in", "at", "near", "into", "on"), _PLACE),
     **dict.fromkeys(("from", "to"), _AGENT | _PLACE),
-    **dict.fromkeys(
-        ("of", "for", "with", "than", "as", "against", "under", "like"), frozenset("o")
-    ),
+    **dict.fromkeys(("of", "for", "with", "than", "as", "against", "under", "like"), frozenset("o")),
 }
 
 

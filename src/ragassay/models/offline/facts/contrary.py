@@ -187,4 +187,6 @@ def _finding(
     place = Place(best.passage, *passage.sentence(best.clause.start))
     said = claim.reading.text[mine.start : mine.end].strip()
     says = passage.reading.text[best.clause.start : best.clause.end].strip()
-    return Finding("negation", CONFLICT, mine.start, mine.end, said, says, place, best.shared.share)
+    return Finding(
+        "negation", CONFLICT, mine.start, mine.end, said, says, place, best.shared.share
+    )

@@ -33,9 +33,7 @@ _RESTRICTING = re.compile(
     r"\b(?:that|which|who) (?:is|are|was|were|do|does|did|has|have|had|can|could)$", re.IGNORECASE
 )
 _RESTRICTED = re.compile(r"\b(?:that|which|who) \w+ not\b", re.IGNORECASE)
-_ANSWER = re.compile(
-    r"\W*(?:yes|no|correct|right|unfortunately|sorry)\b\s*[,.:;–—-]", re.IGNORECASE
-)
+_ANSWER = re.compile(r"\W*(?:yes|no|correct|right|unfortunately|sorry)\b\s*[,.:;–—-]", re.IGNORECASE)
 _IF = re.compile(r"\W*(?:if|when|whether|unless|until|except|once|even|provided)\b", re.IGNORECASE)
 
 _DROPPED = word_set("light_verbs")
@@ -142,7 +140,9 @@ class Around(NamedTuple):
     behind: Sequence[Item]
 
 
-def shared(mine: Collection[tuple[Item, float]], own: Sequence[Item], around: Around) -> Shared:
+def shared(
+    mine: Collection[tuple[Item, float]], own: Sequence[Item], around: Around
+) -> Shared:
     """What a clause with its own items has of those of the claim, each with how much it counts."""
     total = got = of_own = 0.0
     same, turned = _pairs([item for item, _ in mine], own)
