@@ -53,6 +53,10 @@ _GROUPS = {
         "Labels of people",
         "Exit code 2, before anything is asked.",
     ),
+    "E13": (
+        "Watching traffic",
+        "Exit code 2, before anything is judged.",
+    ),
 }
 
 
