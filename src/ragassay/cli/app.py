@@ -429,7 +429,9 @@ app.command(name="doctor", short_help="Look at the set-up; ask a judge a known e
 )
 app.add_typer(trust.label_app, name="label", short_help="Choose rows to label; take labels in.")
 app.add_typer(store_app, name="store", short_help="Copy the store into another database; check it.")
-app.add_typer(testset_app, name="testset", short_help="Make test sets from documents; check, refresh.")
+app.add_typer(
+    testset_app, name="testset", short_help="Make test sets from documents; check, refresh."
+)
 app.add_typer(rubric_app, name="rubric", short_help="Look at rubrics and check your own.")
 
 

@@ -35,9 +35,9 @@ class Writing:
     judge: Annotated[str, typer.Option(help="Who checks, likewise.")] = "offline"
     base_url: Annotated[str | None, typer.Option(help="Address of the models' server.")] = None
     api_key_env: Annotated[str | None, typer.Option(help="Variable with their key.")] = None
-    price: Annotated[
-        str | None, typer.Option(help="IN,OUT in US dollars per million tokens.")
-    ] = None
+    price: Annotated[str | None, typer.Option(help="IN,OUT in US dollars per million tokens.")] = (
+        None
+    )
     max_calls: Annotated[int | None, typer.Option(help="Cap on calls, of both together.")] = None
     max_cost: Annotated[float | None, typer.Option(help="Cap in US dollars, likewise.")] = None
     concurrency: Annotated[int, typer.Option(help="Calls at once.")] = 16

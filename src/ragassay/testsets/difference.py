@@ -147,9 +147,7 @@ def _in_text(evidence: Evidence, document: str, text: str) -> Evidence | None:
     return Evidence(document, nearest.start(), nearest.end(), nearest[0])
 
 
-def _renewed(
-    before: Sequence[GateVerdict], now: Sequence[GateVerdict]
-) -> tuple[GateVerdict, ...]:
+def _renewed(before: Sequence[GateVerdict], now: Sequence[GateVerdict]) -> tuple[GateVerdict, ...]:
     """The verdicts of today, and those before of gates that were not asked again: by models."""
     asked = {verdict.gate for verdict in now}
     return (*now, *(verdict for verdict in before if verdict.gate not in asked))

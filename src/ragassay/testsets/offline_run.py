@@ -49,7 +49,7 @@ class OfflineFilling:
         """Fill what can be filled: first of documents that no question is about, then of the
         others; each time first far from the words of the sources, then as near as the mean allows.
         """
-        limits = (_MOST_OVERLAP, 1.0)
+        limits: tuple[float, ...] = (_MOST_OVERLAP, 1.0)
         if len(self.made.corpus.passages) < _SMALL:
             limits = (1.0,)
         spent: set[str] = set()
@@ -94,7 +94,10 @@ class OfflineFilling:
             return True
         if share > limit:
             return False
-        return share <= MEAN_OVERLAP or (sum(self._shares) + share) / (len(self._shares) + 1) <= MEAN_OVERLAP
+        return (
+            share <= MEAN_OVERLAP
+            or (sum(self._shares) + share) / (len(self._shares) + 1) <= MEAN_OVERLAP
+        )
 
     def _verdicts_of(self, question: Question) -> tuple[GateVerdict, ...]:
         known = self._verdicts.get(question.id)

@@ -153,7 +153,9 @@ def _refresh_headline(found: Refreshed) -> str:
         return counts
     if found.info.version == found.before.version:
         return f"version {found.info.version} stays: {counts}"
-    return f"version {found.before.version} to {found.info.version}: {counts}, {len(found.added)} came"
+    return (
+        f"version {found.before.version} to {found.info.version}: {counts}, {len(found.added)} came"
+    )
 
 
 def _changes(changes: DocumentChanges) -> Iterator[str]:

@@ -67,7 +67,11 @@ def _noun_of(passage: Passage, start: int, end: int) -> Iterator[Fact]:
     words = len(answer.split())
     is_clear = _names(of, passage.title) and not _POINTS_BACK.search(answer)
     least = 1 if noun.split()[-1] in _OF_ONE_WORD else 3
-    if not is_clear or not least <= words <= 30 or answer.split()[0] in ("that", "not", "a", "the", "one"):
+    if (
+        not is_clear
+        or not least <= words <= 30
+        or answer.split()[0] in ("that", "not", "a", "the", "one")
+    ):
         return
     clause = _pseudo(passage, of, aux, start, end, sentence)
     said = Said("What", f"{aux} the {noun} of {{S}}", f"the {noun} of {{S}} {aux}")

@@ -23,7 +23,8 @@ _OPEN = listed("it this that these those them they he she here there")
 _DOES = listed(
     "add remove delete update install configure reset cancel upgrade download upload verify deploy"
     " import export connect invite enable disable change create use set run test build start stop"
-    " restart manage migrate back restore contribute request return track write call get authenticate"
+    " restart manage migrate back restore contribute request return track write call get"
+    " authenticate"
     " log sign send check handle customise customize extend debug monitor rotate revoke renew"
 )
 _LEAST_WORDS, _MOST_WORDS = 4, 90

@@ -33,6 +33,7 @@ from ragassay.testsets.plan import Slot
 from ragassay.testsets.values import (
     SIMPLE,
     Evidence,
+    Passage,
     Question,
 )
 from ragassay.testsets.words import overlap
@@ -111,14 +112,15 @@ class OfflineWriter:
         return known
 
     def _all(self, dice: random.Random) -> Iterator[Draft]:
-        names = sorted({fact.clause.subject for fact in self._facts()})
+        kinds = {fact.clause.subject: fact.clause.kind for fact in self._facts()}
+        names = sorted(kinds)
         dice.shuffle(names)
         for made in self.by_document.values():
             for number, fact in enumerate(made):
                 yield simple(fact)
                 yield from _of(counterfactual(fact, dice.randrange(6)))
                 yield from _of(false_premise(fact, dice.randrange(6)))
-                yield from unanswerable(fact, self.corpus, names)
+                yield from unanswerable(fact, self.corpus, names, kinds)
                 for other in made[:number]:
                     yield from _of(follow_up(other, fact))
             yield from reasoning(made)
