@@ -91,6 +91,10 @@ def stress(  # plain: a parameter is an option with its help
     app_concurrency: Annotated[
         int, typer.Option(min=1, help="Rows the application is run on at once.")
     ] = 8,
+    max_app_calls: Annotated[
+        int | None,
+        typer.Option(min=1, help="Ask the application this often at most, by fewer questions."),
+    ] = None,
     app_header: Annotated[
         list[str] | None, typer.Option(help="'Name: value' for an endpoint. Repeatable.")
     ] = None,
@@ -168,6 +172,7 @@ def stress(  # plain: a parameter is an option with its help
                 app_timeout=app_timeout,
                 app_concurrency=app_concurrency,
                 app_headers=app_header or [],
+                max_app_calls=max_app_calls,
                 out=out,
                 seed=seed,
                 store=store,

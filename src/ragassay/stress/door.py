@@ -33,7 +33,7 @@ from ragassay.stress.integration import integration_result
 from ragassay.stress.levels import NUMBERS, Arm, Grid, Kind, Position, Test
 from ragassay.stress.noise import noise_result
 from ragassay.stress.outcomes import Outcome, Outcomes, outcomes_of
-from ragassay.stress.plan import StressPlan, Wanted, make_plan
+from ragassay.stress.plan import StressPlan, Wanted, make_plan, within
 from ragassay.stress.power import power_of
 from ragassay.stress.recorded import recorded_app
 from ragassay.stress.rejection import rejection_result
@@ -91,6 +91,7 @@ def stress_test(  # plain: it is the signature, and what each argument means
     app_timeout: float = 120.0,
     app_concurrency: int = 8,
     app_headers: Sequence[str] = (),
+    max_app_calls: int | None = None,
     out: str | os.PathLike[str] | None = None,
     seed: int = 0,
     store: str | os.PathLike[str] | None = None,
@@ -112,7 +113,9 @@ def stress_test(  # plain: it is the signature, and what each argument means
     `correctness`). judge: as for `evaluate`. writer: a model that writes false answers and
     passages on the topic, which are checked like those of the rules and used before them; it is
     reached like the judge where its provider is the same. tolerance: the share of rows up to which
-    an unwanted behaviour is let pass. app_timeout: seconds a row. out: a JSONL file of every
+    an unwanted behaviour is let pass. app_timeout: seconds a row.
+    max_app_calls: the most often that the system is asked; questions are drawn by chance to stay
+    within it, each at all its levels. out: a JSONL file of every
     planned row with its response. confirm: asked with the plan before the system is. options: of
     `evaluate`, for the judge.
 
@@ -125,7 +128,8 @@ def stress_test(  # plain: it is the signature, and what each argument means
     policy_ = _choice(Policy, policy, "policy")
     _check_tolerance(tolerance)
     found = read_rows(rows, corpus=corpus, mapping=mapping, format=format, limit=limit)
-    plan = make_plan(found, wanted, may_be_empty=writer is not None)
+    whole = make_plan(found, wanted, may_be_empty=writer is not None)
+    plan = within(whole, max_app_calls)
     name = metric or _metric_of(found, judge)
     ready = Prepared(
         plan,
@@ -143,7 +147,8 @@ def stress_test(  # plain: it is the signature, and what each argument means
     if writer is not None:
         own = (writer_base_url, writer_api_key_env, writer_price)
         ready, options = _with_writer(ready, found, judge, own, store, options)
-        plan = ready.plan
+        plan = within(ready.plan, max_app_calls)
+        ready = replace(ready, plan=plan)
     asked = {"app_timeout": app_timeout, "app_concurrency": app_concurrency, **options}
     with _system(app, retriever, recorded, app_headers, store) as (function, app_name):
         run = _run(ready, function, app_name, store, asked)
