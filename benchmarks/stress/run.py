@@ -334,8 +334,8 @@ def _real(data: Path) -> list[str]:
         " passages that give the answer away are rejected; every row holds what its level asks for."
         " One rule, the centuries of a year cut short, was mended on train rows after a first run"
         " had shown its share on test rows. So was that of last names: of three that were missed"
-        " there (98.6 % rejected), one was a leak (\"Di\" of \"Zhu Di\"), which is mended, and two were"
-        " none (\"On\" of \"Hold On\", \"I\" of \"Selim I\"), which are planted no longer."
+        ' there (98.6 % rejected), one was a leak ("Di" of "Zhu Di"), which is mended, and two were'
+        ' none ("On" of "Hold On", "I" of "Selim I"), which are planted no longer.'
     )
     lines += ["", "| planted leak | passages | rejected | held |", "|---|---|---|---|"]
     rows = real_rows(data, ("test",))

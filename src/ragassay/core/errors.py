@@ -33,7 +33,7 @@ LAST = {
     "E07": 7,
     "E08": 7,
     "E09": 2,
-    "E11": 7,
+    "E11": 8,
     "E12": 2,
 }
 """Range of codes -> the number of its last one. E01 command and options, E02 rubrics and metrics,

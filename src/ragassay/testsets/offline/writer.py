@@ -199,6 +199,8 @@ def styled(draft: Draft, style: str, persona: str) -> str:
         return typed.lower()
     if style == "conversation" and draft.indirect:
         opening = {"expert": "Please tell me", "newcomer": "Can you tell me"}.get(persona)
+        if draft.type == SIMPLE and draft.facts[0].asks == "what is":
+            opening = {"expert": "Please explain"}.get(persona, "Can you explain")
         return f"{opening or 'Do you know'} {draft.indirect}{'.' if persona == 'expert' else '?'}"
     return draft.direct + "?"
 
