@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ import ragassay
 from ragassay.core import DataError
 from ragassay.stress.labels import read_label_sheet
 
+TOWNS = ("Halden", "Brook", "Corvin", "Dunmore", "Elster", "Farrow", "Gresham", "Holt")
+THINGS = ("bridge", "mill", "station", "theatre", "harbour", "tower", "chapel")
 ROWS = [
     {
         "id": f"{town} {thing}",
@@ -19,8 +22,7 @@ ROWS = [
         "contexts": [f"The {town} {thing} was opened in {1800 + 3 * place + number}."],
         "cluster": town,
     }
-    for place, town in enumerate("Halden Brook Corvin Dunmore Elster Farrow Gresham Holt".split())
-    for number, thing in enumerate("bridge mill station theatre harbour tower chapel".split())
+    for (place, town), (number, thing) in product(enumerate(TOWNS), enumerate(THINGS))
 ]
 UNSEEN = "That one beats me."
 """A way to decline that no rule knows."""

@@ -120,7 +120,8 @@ def stress_test(  # plain: it is the signature, and what each argument means
     max_app_calls: the most often that the system is asked; questions are drawn by chance to stay
     within it, each at all its levels. label_sheet: where a sheet (CSV) of responses drawn by
     chance is written, for people to say which decline; labels: such a sheet filled in, by which
-    the rates of rejection are corrected. out: a JSONL file of every planned row with its response. confirm: asked with the plan before the system is. options: of
+    the rates of rejection are corrected. out: a JSONL file of every planned row with its response.
+    confirm: asked with the plan before the system is. options: of
     `evaluate`, for the judge.
 
     The same call again after a stop or a kill goes on where it was: the system is not asked again

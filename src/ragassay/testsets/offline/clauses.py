@@ -70,7 +70,8 @@ _CLAUSE_END = re.compile(
     r"|being|than)\b"
 )
 _ASIDE = re.compile(r"\s*\([^()]{0,200}\)|\s/[^/]{1,40}/")
-_MARKUP = re.compile(r"[|{}<>=*`]|https?:")
+_MARKUP = re.compile(r"[|{}<>=*]|https?:")
+_EMPHASIS = re.compile(r"`|\*\*|__")
 _LABEL = re.compile(
     r"(?:BACKGROUND|CONTEXT|OBJECTIVES?|AIMS?|PURPOSE|INTRODUCTION|IMPORTANCE|RATIONALE|DEFINITION)"
     r"(?:\s(?:AND|&)\s[A-Z]+)?:?\s+(?=[A-Z])"
@@ -241,7 +242,7 @@ def without_asides(raw: str) -> str:
 
 
 def _clause(raw: str, start: int, topic: _Topic) -> Clause | None:
-    sentence = tidy(without_asides(raw)).replace('"', "")
+    sentence = _EMPHASIS.sub("", tidy(without_asides(raw))).replace('"', "")
     if not _LEAST_WORDS <= len(sentence.split()) <= _MOST_WORDS or _MARKUP.search(sentence):
         return None
     label = _LABEL.match(sentence)

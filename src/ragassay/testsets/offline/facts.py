@@ -157,6 +157,11 @@ class Fact:
         return self.asks == "what is" or self.is_abbreviation
 
     @property
+    def is_heading(self) -> bool:
+        """Whether a heading asks it: the answer is all of what stands below."""
+        return self.asks == "other" and self.answer == self.clause.sentence
+
+    @property
     def is_abbreviation(self) -> bool:
         """Whether it asks what an abbreviation stands for."""
         return self.said is not None and self.said.inverted == "does {S} stand for"

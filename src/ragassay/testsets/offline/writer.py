@@ -66,6 +66,8 @@ class OfflineWriter:
     """Documents in another language than English, which this writer does not read."""
     abbreviations: set[str] = field(default_factory=set)
     """Ids of the questions for what an abbreviation stands for that were proposed."""
+    headings: set[str] = field(default_factory=set)
+    """Ids of those that headings ask, in the words of who wrote the document."""
     _costs: dict[int, float] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -108,6 +110,8 @@ class OfflineWriter:
             known = 1.0 if share is None else 2 * share
             if draft.type == SIMPLE and draft.facts[0].is_easy:
                 known += _DEFINITION
+            if draft.type == SIMPLE and draft.facts[0].is_heading:
+                known = 0.0
             self._costs[id(draft)] = known
         return known
 
@@ -168,6 +172,8 @@ class OfflineWriter:
             question = self._question(draft, slot)
             if draft.type == SIMPLE and draft.facts[0].is_abbreviation:
                 self.abbreviations.add(question.id)
+            if draft.type == SIMPLE and draft.facts[0].is_heading:
+                self.headings.add(question.id)
             yield question
 
     def _question(self, draft: Draft, slot: Slot) -> Question:
