@@ -128,7 +128,10 @@ def contraries(
     for mine in claim.meanings:
         if mine.is_mixed or mine.is_condition or _is_under_denial(mine, claim):
             continue
-        best = _contrary(list(beside(mine, claim, passages, weight)))
+        others = list(beside(mine, claim, passages, weight))
+        best = _contrary(others)
+        if best is not None and _is_of_another(mine, best, others, passages):
+            continue
         if best is not None:
             found.append(_finding(claim, mine, best, passages))
     return found
@@ -153,6 +156,28 @@ def _contrary(others: Sequence[Beside]) -> Beside | None:
         if each.shared.share + ahead > best.shared.share:
             return None
     return best
+
+
+def _is_of_another(
+    mine: ClauseMeaning, best: Beside, others: Sequence[Beside], passages: Sequence[TextFacts]
+) -> bool:
+    """Whether the passages speak elsewhere of what the contrary leaves out: "the company does not
+    pay for internet", where it pays for a desk.
+    """
+    sentence = [
+        item
+        for clause in passages[best.passage].meanings
+        if clause.sentence == best.clause.sentence
+        for item in clause.items
+    ]
+    for item in mine.items:
+        if item.is_light or any(sign_between(item, each) for each in sentence):
+            continue
+        for other in others:
+            both = _both(other.shared)
+            if other.passage == best.passage and item in both and best.at in both:
+                return True
+    return False
 
 
 def _is_under_denial(mine: ClauseMeaning, claim: TextFacts) -> bool:

@@ -9,7 +9,6 @@ stands nowhere is absent.
 from __future__ import annotations
 
 import re
-import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, product
@@ -20,6 +19,7 @@ from ragassay.models.offline.facts.clauses import Reading, Word, start_of
 from ragassay.models.offline.facts.another_name import told_of_another_name
 from ragassay.models.offline.facts.contrary import contraries
 from ragassay.models.offline.facts.comparisons import turned_comparisons
+from ragassay.models.offline.facts.crossed import crossed
 from ragassay.models.offline.facts.dates import Date
 from ragassay.models.offline.facts.denied_clauses import denied_clauses
 from ragassay.models.offline.facts.directions import direction
@@ -34,6 +34,7 @@ from ragassay.models.offline.facts.finding import (
     Match,
     Place,
 )
+from ragassay.models.offline.facts.frames import exchanged_parts
 from ragassay.models.offline.facts.names import Name, is_short_for, same_name, same_word
 from ragassay.models.offline.facts.polarity import Side
 from ragassay.models.offline.facts.quantifiers import CONFLICTS, Level, fits_share
@@ -102,8 +103,12 @@ class FactReader:
         found += [self._bound(quantity) for quantity in claim.quantities]
         found += [self._date(date) for date in claim.dates]
         found += [self._name(name) for name in self._names_of_claim]
-        found += exchanged(claim, self._passages, self._capitals, self._weight)
-        found += turned_roles(claim, self._names_of_claim, self._passages, self._names)
+        found += exchanged(claim, self._passages, self._capitals, self._weight) or crossed(
+            claim, self._passages, self._weight
+        )
+        found += turned_roles(
+            claim, self._names_of_claim, self._passages, self._names
+        ) or exchanged_parts(claim, self._names_of_claim, self._passages, self._names)
         found += replaced_names(claim, self._passages, self._capitals)
         found += self._told_of_others()
         found += unrestricted(claim, self._passages, self._weight)
@@ -281,6 +286,10 @@ class FactReader:
             return True
         if mine.opposite_named and other.word.stem != mine.word.stem:
             return False
+        if mine.word.stem == other.word.stem and (
+            self._claim.clause_denies(mine.word.start) == passage.clause_denies(other.word.start)
+        ):
+            return True
         # Two negations may turn one thing, and one may stand at another word of it.
         in_clause, in_sentence = self._claim.negations(mine)
         there_in_clause, there_in_sentence = passage.negations(other)
@@ -365,8 +374,7 @@ class FactReader:
         return matches
 
     def _weight(self, word: str) -> float:
-        key = zlib.crc32(word.encode("utf-8", "replace"))
-        return self._rarity.words.get(key, self._rarity.unseen)
+        return self._rarity.of_stem(word)
 
     def _in_one_sentence(self, one: Candidate, other: Candidate) -> bool:
         if one.passage != other.passage:
