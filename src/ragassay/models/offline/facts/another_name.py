@@ -263,7 +263,7 @@ def _is_heading(passage: TextFacts, name: Name) -> bool:
     start, end = passage.sentence(name.start)
     words = passage.reading.words_in(start, end)
     small = sum(word.written[0].islower() for word in words)
-    if small < max(_LEAST_SMALL, len(words) // 2 - 1):
+    if small < max(_LEAST_SMALL, len(words) // 3):
         return True
     return len(name.words) == 1 and name.start == start and name.words[0] not in passage.capitals
 

@@ -17,6 +17,7 @@ much more than one that says the same. Chosen on dev rows and on half of the pla
 """
 
 _LEAST_WORDS = 2
+_UNLESS = re.compile(r"\W*(?:unless|until|except)\b", re.IGNORECASE)
 _ASIDE = re.compile(
     r"\W*(?:(?:and|or) )?(?:in|at|by|on|for|with|from|of|to|as|than)\b|\s*[-–—:(]", re.IGNORECASE
 )
@@ -36,7 +37,7 @@ def denied_clauses(
         if len(words) < _LEAST_WORDS or _ASIDE.match(claim.reading.text, mine.start):
             continue
         contrary = _contrary(claim, mine, words, passages)
-        if contrary is not None:
+        if contrary is not None and not _UNLESS.match(claim.reading.text, mine.end):
             number, other, share = contrary
             passage = passages[number]
             place = Place(number, *passage.sentence(other.start))

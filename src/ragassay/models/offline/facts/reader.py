@@ -35,10 +35,11 @@ from ragassay.models.offline.facts.finding import (
     Place,
 )
 from ragassay.models.offline.facts.frames import exchanged_parts
+from ragassay.models.offline.facts.half_named import half_named
 from ragassay.models.offline.facts.names import Name, is_short_for, same_name, same_word
 from ragassay.models.offline.facts.polarity import Side
 from ragassay.models.offline.facts.quantifiers import CONFLICTS, Level, fits_share
-from ragassay.models.offline.facts.quantities import COUNT, Quantity
+from ragassay.models.offline.facts.quantities import COUNT, Quantity, is_turned
 from ragassay.models.offline.facts.replaced import replaced_names
 from ragassay.models.offline.facts.roles import turned_roles
 from ragassay.models.offline.facts.same_quantity import (
@@ -159,8 +160,10 @@ class FactReader:
         for number, passage in enumerate(self._passages):
             for other in passage.quantities:
                 # "Cards larger than 512 GB are not supported": at most that.
-                if passage.denies(other.start) != self._claim.denies(mine.start):
+                if _denies_bound(passage, other) != _denies_bound(self._claim, mine):
                     continue
+                if other.is_range and mine.measure == other.measure and _lies_beyond(mine, other):
+                    candidates.append(Candidate(number, other.start, other.end, False))
                 if other.bound and mine.measure == other.measure and equal(mine, other):
                     same = _UPWARDS[mine.bound] == _UPWARDS[other.bound]
                     candidates.append(Candidate(number, other.start, other.end, same))
@@ -249,6 +252,7 @@ class FactReader:
         mine, theirs = self._names_of_claim, self._names
         rule = ToldOfAnother(self._claim, mine, self._passages, theirs, asked, self._weight)
         found = rule.findings()
+        found += half_named(self._claim, mine, self._passages, theirs, self._knows)
         if not found:
             found = told_of_another_name(
                 self._claim, mine, self._passages, theirs, asked, self._weight
@@ -439,6 +443,19 @@ class FactReader:
                 words = _beside(passage.reading, other)
                 if (before and before == words[0]) or (behind and behind == words[1]):
                     yield Candidate(number, other.start, other.end, False)
+
+
+def _denies_bound(text: TextFacts, quantity: Quantity) -> bool:
+    """Whether what holds within a bound is denied, and the bound not turned by that."""
+    return text.denies(quantity.start) and not is_turned(text.reading.text, quantity.start)
+
+
+def _lies_beyond(mine: Quantity, other: Quantity) -> bool:
+    """Whether a bound leaves out a whole range: "at least four", of three to four."""
+    is_alike = not set(mine.nouns[:1]).isdisjoint(other.nouns[:1]) or mine.measure != COUNT
+    if _UPWARDS[mine.bound]:
+        return is_alike and mine.low >= other.high
+    return is_alike and mine.low <= other.low
 
 
 def _alike(mine: Quantity | Date, passage: TextFacts) -> Iterator[Quantity | Date]:

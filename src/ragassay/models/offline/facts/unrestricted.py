@@ -17,6 +17,9 @@ _RESTRICTS = re.compile(
 )
 
 
+_UP_TO = re.compile(r"\bup to \W?\d", re.IGNORECASE)
+
+
 def unrestricted(
     claim: TextFacts, passages: Sequence[TextFacts], weight: Callable[[str], float]
 ) -> list[Finding]:
@@ -33,7 +36,9 @@ def unrestricted(
         words.pop(level.word.stem, None)
         if level.head.stem not in words or len(words) < _LEAST_WORDS:
             continue
-        place = _restricted(words, level.head.stem, passages)
+        place = _restricted(
+            words, level.head.stem, passages, is_all=level.word.lower == "all"
+        )
         if place is not None:
             passage = passages[place.passage].reading.text
             said, says = text[start:end], passage[place.start : place.end]
@@ -41,7 +46,9 @@ def unrestricted(
     return found
 
 
-def _restricted(words: dict[str, float], head: str, passages: Sequence[TextFacts]) -> Place | None:
+def _restricted(
+    words: dict[str, float], head: str, passages: Sequence[TextFacts], *, is_all: bool
+) -> Place | None:
     """The sentence nearest to the words, where it says of the head that only some are meant."""
     total = sum(words.values())
     best, nearest = 0.0, None
@@ -54,4 +61,6 @@ def _restricted(words: dict[str, float], head: str, passages: Sequence[TextFacts
     if nearest is None or best < _LEAST:
         return None
     text = passages[nearest.passage].reading.text
+    if is_all and _UP_TO.search(text, nearest.start, nearest.end):
+        return nearest
     return nearest if _RESTRICTS.search(text, nearest.start, nearest.end) else None
