@@ -75,7 +75,7 @@ class FactChecker:
         return facts_agree(self._cache.of(call.text), read)
 
     def told(self, call: MatchCall, passages: PassageIndex) -> float:
-        """How much of the claim stands together in a sentence of the passages, in whatever words."""
+        """How much of the claim stands together in a sentence of the passages."""
         if sum(map(len, passages.passages)) > MOST_READ:
             return 0.0
         claim = self._cache.of(call.text)

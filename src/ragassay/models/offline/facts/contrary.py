@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ragassay.models.offline.facts.concepts import Item, sign_between
+from ragassay.models.offline.facts.concepts import Item, keys_of, sign_between
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.meaning import (
     Around,
@@ -74,8 +74,11 @@ def beside(
 ) -> Iterator[Beside]:
     """The clauses of the passages that have something of a clause of the claim."""
     values = valued(mine, claim, weight)
+    keys = keys_of(item for item, _ in values)
     for number, passage in enumerate(passages):
         for at, clause in enumerate(passage.meanings):
+            if keys.isdisjoint(clause.keys):
+                continue
             found = shared(values, clause.items, _around(passage.meanings, at))
             if found.share:
                 turned = (mine.denies != clause.denies) != bool(_counted(found.turned) % 2)
@@ -97,7 +100,7 @@ def _around(clauses: Sequence[ClauseMeaning], at: int) -> Around:
 
 def _counted(turned: Sequence[Item]) -> int:
     """How many of the turned items are not counted with the clauses as denials."""
-    return sum(not any(meaning.denies for meaning in item.meanings) for item in turned)
+    return sum(not item.may_deny for item in turned)
 
 
 def _where(mine: ClauseMeaning, other: ClauseMeaning, found: Shared) -> Item | None:
@@ -107,9 +110,11 @@ def _where(mine: ClauseMeaning, other: ClauseMeaning, found: Shared) -> Item | N
         return turned[0]
     both = (*found.same, *found.turned)
     heavy = [item for item in both if not item.is_light]
+    at = None
     if other.denies and not mine.denies and other.target is not None:
-        if (at := _matching(other.target, heavy)) is not None:
-            return at
+        at = _matching(other.target, heavy)
+    if at is not None:
+        return at
     if mine.denies and not other.denies and mine.target is not None and mine.target in both:
         return mine.target
     if other.denies and other.target is None and heavy:
@@ -193,12 +198,10 @@ def _is_of_another(
     """Whether the passages speak elsewhere of what the contrary leaves out: "the company does not
     pay for internet", where it pays for a desk.
     """
-    sentence = [
-        item
-        for clause in passages[best.passage].meanings
-        if clause.sentence == best.clause.sentence
-        for item in clause.items
-    ]
+    sentence: list[Item] = []
+    for clause in passages[best.passage].meanings:
+        if clause.sentence == best.clause.sentence:
+            sentence += clause.items
     for item in mine.items:
         if item.is_light or any(sign_between(item, each) for each in sentence):
             continue
@@ -212,9 +215,9 @@ def _is_of_another(
 def _is_under_denial(mine: ClauseMeaning, claim: TextFacts) -> bool:
     """Whether a clause holds where something is not so: "if the seller does not tell it, ..." """
     for other in claim.meanings:
-        if other.sentence == mine.sentence and other.is_condition:
-            if other.denies or _UNLESS.match(claim.reading.text, other.start):
-                return True
+        is_condition = other.sentence == mine.sentence and other.is_condition
+        if is_condition and (other.denies or _UNLESS.match(claim.reading.text, other.start)):
+            return True
     return False
 
 
@@ -242,6 +245,4 @@ def _finding(
     place = Place(best.passage, *passage.sentence(best.clause.start))
     said = claim.reading.text[mine.start : mine.end].strip()
     says = passage.reading.text[best.clause.start : best.clause.end].strip()
-    return Finding(
-        "negation", CONFLICT, mine.start, mine.end, said, says, place, best.shared.share
-    )
+    return Finding("negation", CONFLICT, mine.start, mine.end, said, says, place, best.shared.share)

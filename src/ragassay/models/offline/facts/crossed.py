@@ -5,11 +5,11 @@ not" told as "cockerels but not hens".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from ragassay.models.offline.facts.concepts import Item, sign_between
+from ragassay.models.offline.facts.concepts import Item, keys_of, sign_between
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.meaning import ClauseMeaning
 from ragassay.models.offline.facts.text_facts import TextFacts
@@ -25,13 +25,16 @@ _LEAST_WEIGHT = 0.1
 
 
 _CONTRAST = re.compile(r"\W*(?:but|while|whereas|although|though|not)\b|\s*;", re.IGNORECASE)
+_NOT = re.compile(r"(?: not|n't)\W*$", re.IGNORECASE)
 _PARALLEL = re.compile(
     r"\W*(?:and|but|while|whereas|although|though)\b(?! (?:who|which|that|because|if|when)\b)"
     r"|\s*[,;](?!\s*(?:who|which|that|because|if|when|as|including|such)\b)",
     re.IGNORECASE,
 )
 _VERBS = word_set("auxiliaries")
-_FRONTED = re.compile(r"\W*(?:in|at|by|on|for|with|from|of|to|as|after|before|during)\b", re.IGNORECASE)
+_FRONTED = re.compile(
+    r"\W*(?:in|at|by|on|for|with|from|of|to|as|after|before|during)\b", re.IGNORECASE
+)
 
 
 class _At(NamedTuple):
@@ -112,8 +115,11 @@ def _apart(
 def _places(items: Sequence[Item], passages: Sequence[TextFacts]) -> dict[Item, frozenset[_At]]:
     """Item -> the clauses of the passages that have it."""
     where: dict[Item, set[_At]] = {item: set() for item in items}
+    keys = keys_of(items)
     for number, passage in enumerate(passages):
         for at, clause in enumerate(passage.meanings):
+            if keys.isdisjoint(clause.keys):
+                continue
             for item, places in where.items():
                 if any(sign_between(item, each) > 0 for each in clause.items):
                     places.add(_At(number, at, clause.sentence))
@@ -134,9 +140,17 @@ def _crossing(
             if rest == one or other == two or where[one] & where[rest] or where[two] & where[other]:
                 continue
             beside = where[rest] & where[other]
-            near = [a for a in together if any(_is_near(a, b) for b in beside)]
-            if near:
-                return min(near)
+            near = _nearest(together, beside)
+            if near is not None:
+                return near
+    return None
+
+
+def _nearest(some: Collection[_At], others: Collection[_At]) -> _At | None:
+    """The first clause that has one of the others near."""
+    for one in sorted(some):
+        if any(_is_near(one, other) for other in others):
+            return one
     return None
 
 
@@ -165,7 +179,8 @@ def _denied_instead(
         return None
     if one.is_mixed or other.is_mixed or one.is_condition or other.is_condition:
         return None
-    if not _CONTRAST.match(claim.reading.text, other.start):
+    text = claim.reading.text
+    if not _CONTRAST.match(text, other.start) and not _NOT.search(text[: other.end].rstrip()):
         return None
     for mine, theirs in product(first, second):
         if len(where[mine]) != 1 or len(where[theirs]) != 1:

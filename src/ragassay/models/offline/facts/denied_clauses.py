@@ -61,8 +61,7 @@ def _is_of_one_thing(mine: PolarClause, other: PolarClause, words: Mapping[str, 
 
 
 def _contrary(
-    claim: TextFacts,
-    mine: PolarClause, words: Mapping[str, float], passages: Sequence[TextFacts]
+    claim: TextFacts, mine: PolarClause, words: Mapping[str, float], passages: Sequence[TextFacts]
 ) -> tuple[int, PolarClause, float] | None:
     """The clause of the passages that says the contrary, with its passage and share."""
     total = sum(words.values())

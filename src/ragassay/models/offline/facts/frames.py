@@ -25,8 +25,22 @@ _LONGEST = 120
 """Characters of a sentence from one name to the other at most."""
 
 _JOURNEY = (
-    (_SOURCE, re.compile(r"\b(?:from|(?:begin|start|depart|leav|set)\w* (?:\w+ )?(?:in|at|from|off from|off in))\s+(?:the )?$", re.IGNORECASE)),
-    (_GOAL, re.compile(r"\b(?:to|into|(?:end|finish|arriv|terminat|conclud)\w* (?:\w+ )?(?:in|at))\s+(?:the )?$", re.IGNORECASE)),
+    (
+        _SOURCE,
+        re.compile(
+            r"\b(?:from|(?:begin|start|depart|leav|set)\w* (?:\w+ )?(?:in|at|from|off from|off in))"
+            r"\s+(?:the )?$",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        _GOAL,
+        re.compile(
+            r"\b(?:to|into|(?:end|finish|arriv|terminat|conclud)\w* (?:\w+ )?(?:in|at))"
+            r"\s+(?:the )?$",
+            re.IGNORECASE,
+        ),
+    ),
 )
 
 
@@ -68,9 +82,7 @@ def exchanged_parts(
     return []
 
 
-def _exchanged(
-    one: _Part, two: _Part, told: Sequence[Sequence[_Part]]
-) -> tuple[int, _Part] | None:
+def _exchanged(one: _Part, two: _Part, told: Sequence[Sequence[_Part]]) -> tuple[int, _Part] | None:
     """A passage in which the first name has the second's part, and the second another than its own;
     None where one says it as the claim does.
     """
@@ -140,29 +152,47 @@ def _part_at(text: str, name: Name, verb: tuple[int, int], inside: Sequence[Name
         _OF_DOER.match(text[end : end + 12])
     )
     if name.end <= start:
-        between = text[name.end : start]
-        if any(name.end <= other.start < start for other in inside) or _stops(between):
-            return ""
-        before = text[max(0, name.start - 8) : name.start].split()
-        if before and before[-1].lower() in ("by", "from", "to", "in", "at", "of", "for", "with"):
-            return ""
-        return _UNDERGOES if is_passive else _DOES
-    between = text[end : name.start].split()
+        return _part_before(text, name, start, inside, is_passive=is_passive)
+    return _part_behind(text, name, end, inside, is_passive=is_passive)
+
+
+def _part_before(
+    text: str, name: Name, start: int, inside: Sequence[Name], *, is_passive: bool
+) -> str:
+    """The part of a name that stands before a verb."""
+    if any(name.end <= other.start < start for other in inside):
+        return ""
+    part = _UNDERGOES if is_passive else _DOES
+    between = text[name.end : start]
+    if _RELATIVE.fullmatch(between):
+        return part
+    before = text[max(0, name.start - 8) : name.start].split()
+    if _stops(between) or (before and before[-1].lower() in _BESIDE_VERB):
+        return ""
+    return part
+
+
+def _part_behind(
+    text: str, name: Name, end: int, inside: Sequence[Name], *, is_passive: bool
+) -> str:
+    """The part of a name that stands behind a verb."""
     if _stops(text[end : name.start]):
         return ""
-    for word in reversed(between[-4:]):
+    for word in reversed(text[end : name.start].split()[-4:]):
         lower = word.lower()
         if lower == "by":
             return _DOES if is_passive else ""
         if lower in _LINKS:
             return _LINKS[lower]
-        if lower in ("in", "at", "of", "for", "with", "on", "as", "than"):
+        if lower in _BESIDE_VERB:
             return ""
     if any(end <= other.start < name.start for other in inside) or is_passive:
         return ""
     return _UNDERGOES
 
 
+_BESIDE_VERB = frozenset(("by", "from", "to", "in", "at", "of", "for", "with", "on", "as", "than"))
+_RELATIVE = re.compile(r"\s*,?\s*(?:which|who|that)(?: \w+)?\s*", re.IGNORECASE)
 _STOP = re.compile(r"[;:()]|\b(?:and|or|but|while|whereas|who|which|that|because)\b", re.IGNORECASE)
 
 

@@ -78,13 +78,15 @@ _BETWEEN = re.compile(r"\s?(?:[-–—]|to|and|or|through)\s?", re.IGNORECASE)
 _BEFORE = (
     (
         "at least",
-        r"at least|(?:smallest|minimum|lowest)(?: \w+){0,2} (?:is|of|are)|no less than|not less than|no fewer than|minimum(?: of)?|min\.?|from"
+        r"at least|(?:smallest|minimum|lowest)(?: \w+){0,2} (?:is|of|are)"
+        r"|no less than|not less than|no fewer than|minimum(?: of)?|min\.?|from"
         r"|starting (?:at|from)"
         r"|≥|>=|as (?:little|few) as|not under|not below",
     ),
     (
         "at most",
-        r"at most|(?:largest|maximum|highest|limit)(?: \w+){0,2} (?:is|of|are)|no more than|not more than|not exceed(?:ing)?|up to|maximum(?: of)?|max\.?"
+        r"at most|(?:largest|maximum|highest|limit)(?: \w+){0,2} (?:is|of|are)"
+        r"|no more than|not more than|not exceed(?:ing)?|up to|maximum(?: of)?|max\.?"
         r"|within|until|no later than|as (?:much|many) as|≤|<=|limited to|capped at"
         r"|not longer than|no longer than|not over|not above|not beyond",
     ),
@@ -109,7 +111,10 @@ _BEHIND = (
 _BOUNDS_BEFORE = [
     (
         name,
-        re.compile(rf"(?:^|[\s(])(?:{words})(?: (?:a|an|the|of|about|around|age|ages|sum))*\s*$", re.IGNORECASE),
+        re.compile(
+            rf"(?:^|[\s(])(?:{words})(?: (?:a|an|the|of|about|around|age|ages|sum))*\s*$",
+            re.IGNORECASE,
+        ),
     )
     for name, words in _BEFORE
 ]

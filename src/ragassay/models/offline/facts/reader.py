@@ -15,10 +15,10 @@ from itertools import chain, product
 from operator import attrgetter
 from typing import TypeVar
 
-from ragassay.models.offline.facts.clauses import Reading, Word, start_of
 from ragassay.models.offline.facts.another_name import told_of_another_name
-from ragassay.models.offline.facts.contrary import contraries
+from ragassay.models.offline.facts.clauses import Reading, Word, start_of
 from ragassay.models.offline.facts.comparisons import turned_comparisons
+from ragassay.models.offline.facts.contrary import contraries
 from ragassay.models.offline.facts.crossed import crossed
 from ragassay.models.offline.facts.dates import Date
 from ragassay.models.offline.facts.denied_clauses import denied_clauses

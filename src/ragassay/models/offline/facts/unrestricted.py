@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.text_facts import TextFacts
 
-_LEAST = 0.6
+_LEAST = 0.5
 """Share of the words of the claim's sentence that the restricted one must have."""
 
 _LEAST_WORDS = 2
@@ -36,9 +36,7 @@ def unrestricted(
         words.pop(level.word.stem, None)
         if level.head.stem not in words or len(words) < _LEAST_WORDS:
             continue
-        place = _restricted(
-            words, level.head.stem, passages, is_all=level.word.lower == "all"
-        )
+        place = _restricted(words, level.head.stem, passages, is_all=level.word.lower == "all")
         if place is not None:
             passage = passages[place.passage].reading.text
             said, says = text[start:end], passage[place.start : place.end]
