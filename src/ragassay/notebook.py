@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragassay.api import block_on, open_store
 from ragassay.core import (
+    DIRECT,
     BadRow,
     DataError,
     Judgment,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-RUN = "direct"
+RUN = DIRECT
 """The id under which the judgments of direct calls are kept."""
 
 ROW = (

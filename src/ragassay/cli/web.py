@@ -50,16 +50,25 @@ def serve(
         list[str] | None,
         typer.Option(help="A name under which it is called, such as a proxy's; may be repeated."),
     ] = None,
+    allow_judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A judge that requests to the HTTP API may name, such as openai:MODEL; its key and"
+            " address are those of this environment. Repeatable [default: offline alone]."
+        ),
+    ] = None,
     store: StoreOption = None,
 ) -> None:
-    """Serve the web application to a team. On anything but this machine it starts only with a
-    token in the variable RAGASSAY_WEB_TOKEN.
+    """Serve the web application and the HTTP API to a team. On anything but this machine it starts
+    only with a token in the variable RAGASSAY_WEB_TOKEN.
     """
     from ragassay.store import Store, default_location
     from ragassay.web import WebSettings
 
     token = os.environ.get(TOKEN, "")
-    settings = WebSettings(host, port or 0, token, tuple(allow_host or ())).checked()
+    settings = WebSettings(
+        host, port or 0, token, tuple(allow_host or ()), tuple(allow_judge or ())
+    ).checked()
     with Store.open(store or default_location(), make=False) as opened:
         _serve(opened, settings, port is None, "/", False)
 

@@ -8,7 +8,16 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, case, func, insert, select, update
 from sqlalchemy.sql import ColumnElement
 
-from ragassay.core import MEASURING, Ledger, Manifest, RunState, SetupError, nearest, shorten
+from ragassay.core import (
+    DIRECT,
+    MEASURING,
+    Ledger,
+    Manifest,
+    RunState,
+    SetupError,
+    nearest,
+    shorten,
+)
 from ragassay.store import codec, schema
 from ragassay.store.access import Access, now_utc
 from ragassay.store.lines import StoredRun
@@ -110,14 +119,14 @@ class RunRecords:
 
     def newest_first(self, limit: int, before: str = "", names: str = "") -> list[StoredRun]:
         """The last `limit` runs; before: of those that were made before this one; names: "used"
-        leaves out those that measured a judge.
+        leaves out those that measured a judge, and the judgments of direct calls.
         """
         runs = schema.runs.c
         where = runs.state != COPYING
         if before:
             where &= runs.id < self.number(before)
         if names == "used":
-            where &= runs.name.not_like(f"{MEASURING}%")
+            where &= _used()
         return self._stored(where, limit)
 
     def count(self, names: str = "") -> int:
@@ -125,7 +134,7 @@ class RunRecords:
         runs = schema.runs.c
         query = select(func.count()).where(runs.state != COPYING)
         if names == "used":
-            query = query.where(runs.name.not_like(f"{MEASURING}%"))
+            query = query.where(_used())
         return int(self._access.scalar(query) or 0)
 
     def stamp(self, run_id: str) -> tuple[str, str]:
@@ -184,7 +193,7 @@ class RunRecords:
         runs, key = schema.runs.c, codec.as_key(name)
         # "last" is what a user evaluated, not the runs by which a benchmark measured its judge.
         if name == "last":
-            return self._ids(runs.name.not_like(f"{MEASURING}%"), 1)
+            return self._ids(_used(), 1)
         # The id first: it belongs to one run, where several may share a name.
         by_id = self._ids(runs.run_id == key, 1)
         if by_id or not name:
@@ -261,6 +270,12 @@ class RunRecords:
             updated=record.updated,
             writer=writer,
         )
+
+
+def _used() -> ColumnElement[bool]:
+    """Whether a run is one that somebody evaluated."""
+    runs = schema.runs.c
+    return runs.name.not_like(f"{MEASURING}%") & (runs.run_id != codec.as_key(DIRECT))
 
 
 def _records_and_tallies(

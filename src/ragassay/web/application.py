@@ -17,6 +17,7 @@ from fastapi.exceptions import HTTPException
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from ragassay.core import RagAssayError
+from ragassay.web.api.application import Api
 from ragassay.web.guard import App, Guard, TooLarge
 from ragassay.web.messages import Answer, Ask, Data, File, NotThere, Page, Redirect
 from ragassay.web.routes import ROUTES, Access, Route
@@ -44,10 +45,12 @@ class Application:
         app.add_exception_handler(404, _unknown(self.site))
         app.add_exception_handler(405, _unknown(self.site))
         self.fastapi = app
-        self.asgi: App = Guard(app, settings.names)
+        self.api = Api(self.site, Guard(app, settings.names))
+        self.asgi: App = self.api
 
     def close(self) -> None:
         """End what runs in the background."""
+        self.api.close()
         self.site.close()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ragassay.core import SetupError
 
@@ -32,13 +32,15 @@ def is_loopback(host: str) -> bool:
 class WebSettings:
     """host: address to listen on; port: 0 = any that is free. token: "" = one is made. names:
     further names under which the server may be called, such as that of a proxy, with their port
-    where it is not the usual one.
+    where it is not the usual one. judges: those that requests to the HTTP API may name, beside the
+    offline one.
     """
 
     host: str = "127.0.0.1"
     port: int = 0
     token: str = field(default="", repr=False)
     names: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
 
     def checked(self) -> WebSettings:
         """These settings with a token. Raises SetupError E0902 for an address that others can
@@ -69,7 +71,7 @@ class WebSettings:
                 where=f"--host {self.host}",
                 fix=_MAKE,
             )
-        return WebSettings(self.host, self.port, new_token(), self.names)
+        return replace(self, token=new_token())
 
 
 _MAKE = (
