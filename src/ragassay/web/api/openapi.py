@@ -68,6 +68,17 @@ _PARAMETERS = {
     "certificate": "id of a certificate",
 }
 
+_EVENT = {
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {
+        "event": {"type": "string", "enum": ["progress", "end"]},
+        "data": {"type": "string", "description": "JSON: where the run stands (ProgressJson)"},
+        "id": {"type": "string"},
+        "retry": {"type": "integer"},
+    },
+}
+
 
 @cache
 def document_bytes() -> bytes:
@@ -152,10 +163,10 @@ def _operation(operation: Operation, schemas: _Schemas) -> dict[str, Any]:
         "responses": _responses(operation, schemas),
     }
     if operation.body is not None:
-        content = {"schema": schemas.of(operation.body), "example": operation.example}
-        entry["requestBody"] = {"required": True, "content": {"application/json": content}}
+        taken = {"schema": schemas.of(operation.body), "example": operation.example}
+        entry["requestBody"] = {"required": True, "content": {"application/json": taken}}
     if operation.takes:
-        content = {kind: {"schema": {"type": "string"}} for kind in operation.takes}
+        content: dict[str, Any] = {k: {"schema": {"type": "string"}} for k in operation.takes}
         content[operation.takes[0]] |= {"example": operation.example}
         entry["requestBody"] = {"required": True, "content": content}
     return entry
@@ -208,6 +219,8 @@ def _responses(operation: Operation, schemas: _Schemas) -> dict[str, Any]:
     success: dict[str, Any] = {"description": operation.title}
     if operation.gives is not None:
         success["content"] = {"application/json": {"schema": schemas.of(operation.gives)}}
+    elif operation.media == ("text/event-stream",):
+        success["content"] = {"text/event-stream": {"schema": _EVENT}}
     else:
         success["content"] = {kind: {"schema": {"type": "string"}} for kind in operation.media}
     if operation.links:

@@ -13,6 +13,8 @@ from ragassay.web.api.messages import Refused
 
 MEDIA = "application/problem+json"
 
+FAULT = "E1413"
+
 _STATUS = {
     "E0103": 404,  # no such run
     "E0108": 404,  # no such row
@@ -31,7 +33,7 @@ _STATUS = {
     "E1410": 422,
     "E1411": 429,
     "E1412": 409,
-    "E1413": 500,
+    FAULT: 500,
 }
 
 
@@ -65,7 +67,7 @@ def problem_of(error: RagAssayError, store: str) -> dict[str, object]:
     }
     if isinstance(error, Refused):
         problem["problems"] = as_json(error.problems)
-    if status >= 500:
+    if status >= 500 and error.code != FAULT:
         # Where the store lies and which server is asked is for whoever runs this one.
         number = note_fault(error)
         problem |= {"where": "", "why": f"noted in the server's log under {number}"}
@@ -79,7 +81,7 @@ def fault(error: BaseException) -> Refused:
     """What is said of a mistake of ours: the number under which the log has it."""
     number = note_fault(error)
     return Refused(
-        "E1413",
+        FAULT,
         "This is a fault of RagAssay.",
         why=f"noted in the server's log under {number}",
     )
