@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from docs_pages.coming_from import coming_from_page
 from docs_pages.errors import errors_page
 from docs_pages.metrics import metrics_page
+from docs_pages.openapi import openapi_page
 from docs_pages.options import options_page
 from docs_pages.providers import providers_page
 from docs_pages.triad_benchmark import triad_benchmark_page
@@ -22,5 +23,6 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "options.md": options_page,
     "providers.md": providers_page,
     "triad-benchmark.md": triad_benchmark_page,
+    "http-api/openapi.json": openapi_page,
 }
 """File under docs/ -> the function that gives its text."""

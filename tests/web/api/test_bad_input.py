@@ -106,11 +106,11 @@ def problem(answer) -> dict:
         ("POST", "/runs", {"rows": [ROW], "app": "os:system"}, 422, "E1409", "/app"),
         ("POST", "/runs", {"rows": [ROW], "headers": ["a: $HOME"]}, 422, "E1409", "/headers"),
         ("POST", "/runs", {"rows": [ROW], "metrics": ["os:system"]}, 422, "E1410", "/metrics/0"),
-        ("POST", "/runs", {"rows": [ROW], "metrics": ["nothing"]}, 404, "E0201", None),
+        ("POST", "/runs", {"rows": [ROW], "metrics": ["nothing"]}, 422, "E0201", None),
         ("POST", "/runs", {"rows": [ROW], "judge": "openai:gpt"}, 422, "E1410", "/judge"),
         ("POST", "/runs/run1/cancel", None, 409, "E1412", "run run1"),
         ("POST", LABELS, {"labels": [{"id": "row-1"}]}, 422, "E1409", "/labels/0/label"),
-        ("POST", LABELS, {"metric": "x", "labels": [LABEL]}, 404, "E0201", None),
+        ("POST", LABELS, {"metric": "x", "labels": [LABEL]}, 422, "E0201", None),
         (
             "POST",
             LABELS,

@@ -18,7 +18,6 @@ FAULT = "E1413"
 _STATUS = {
     "E0103": 404,  # no such run
     "E0108": 404,  # no such row
-    "E0201": 404,  # no such metric
     "E0314": 409,  # two labels of a person differ
     "E0504": 409,  # another process has the run
     "E1401": 401,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ragassay import notebook
-from ragassay.core import SetupError, nearest
+from ragassay.core import nearest
 from ragassay.metrics import catalogue
 from ragassay.metrics import parse as parse_metric
 from ragassay.report.jsonable import as_json
@@ -50,10 +50,11 @@ def judge(call: Call) -> Reply:
     name = call.path["metric"]
     kinds = catalogue()
     if notebook.JUDGES.get(name, name) not in kinds:
-        raise SetupError(
+        raise Refused(
             "E0201",
             f"There is no metric {name[:80]!r}.{nearest(name, kinds)}",
             fix="GET /api/v1/metrics lists them",
+            status=404,
         )
     _check_judge(call, body)
     for field in body.row:
