@@ -405,13 +405,15 @@ async def begin(
     *,
     store: str | os.PathLike[str] | URL | None = None,
     name: str = "",
+    tell: Tell | None = None,
     **options: Any,
 ) -> Session:
     """A run that the store has and that has asked nothing yet: its `run` drives it to its end, its
     `stop` ends it cleanly. For a program that must know the run's id beforehand; whoever gets it
-    closes its `store`. Arguments and errors as for `evaluate`.
+    closes its `store`. tell: called with how the rows are read. Arguments and errors as for
+    `evaluate`.
     """
-    plan = await _checked_plan(rows, make_options(options), metrics, None, None, None, False)
+    plan = await _checked_plan(rows, make_options(options), metrics, None, None, tell, False)
     return _recorded(plan, store, name, None, None, None)
 
 

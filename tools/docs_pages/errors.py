@@ -60,6 +60,11 @@ _GROUPS = {
 }
 
 
+def group_of(code: str) -> tuple[str, str]:
+    """The title of a code's range, and what holds for all of it."""
+    return _GROUPS[code[:3]]
+
+
 def errors_page() -> str:
     """The page as Markdown: one table for each range of codes, in the order of the codes."""
     parts = [fragment("errors_intro.md")]

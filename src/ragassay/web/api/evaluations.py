@@ -43,8 +43,11 @@ class Evaluations:
         self._places = AT_ONCE
         self._closed = False
 
-    def start(self, rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> str:
-        """Begin a run of the rows; its id, as soon as the store has it. options: arguments of
+    def start(
+        self, rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+    ) -> tuple[str, list[str]]:
+        """Begin a run of the rows; its id, as soon as the store has it, and how the rows are read,
+        a line each: what of them is not known is left out and told. options: arguments of
         `ragassay.evaluate`. Raises Refused E1411 where too many go on already, and what `evaluate`
         raises of the set-up and the rows.
         """
@@ -60,7 +63,7 @@ class Evaluations:
             evaluation.rows_file.unlink(missing_ok=True)
             self.ended(None)
             raise
-        return evaluation.begun.result()
+        return evaluation.begun.result(), list(evaluation.notes)
 
     def stop(self, run_id: str) -> bool:
         """Stop a run cleanly: what is judged is kept. False where it does not go on here."""
@@ -98,7 +101,9 @@ class Evaluations:
 
 
 class _Evaluation:
-    """One evaluation and its thread. begun: the run's id, or why there is none."""
+    """One evaluation and its thread. begun: the run's id, or why there is none. notes: how the rows
+    are read.
+    """
 
     def __init__(self, owner: Evaluations, store: Store, options: Mapping[str, Any]) -> None:
         self._owner = owner
@@ -107,6 +112,7 @@ class _Evaluation:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._session: Session | None = None
         self.begun: Future[str] = Future()
+        self.notes: list[str] = []
         self.rows_file = store.beside(FOLDER) / f"{uuid.uuid4().hex}.jsonl"
         self.thread = threading.Thread(target=self._drive, name="evaluation", daemon=True)
 
@@ -142,7 +148,12 @@ class _Evaluation:
         self._owner.ended(run_id)
 
     async def _run(self) -> str:
-        session = await api.begin(str(self.rows_file), store=self._store.address, **self._options)
+        session = await api.begin(
+            str(self.rows_file),
+            store=self._store.address,
+            tell=self.notes.append,
+            **self._options,
+        )
         self._loop, self._session = asyncio.get_running_loop(), session
         self._owner.began(session.run_id, self)
         self.begun.set_result(session.run_id)

@@ -105,7 +105,7 @@ OPERATIONS = (
         "Evaluate rows: a run begins, and goes on when this is answered",
         "judging",
         "admin",
-        gives=results.ProgressJson,
+        gives=(results.ProgressJson, {"notes": list[str]}),
         body=EvaluationIn,
         status=202,
         also=(409,),

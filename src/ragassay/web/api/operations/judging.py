@@ -39,9 +39,9 @@ def start(call: Call) -> Reply:
             fix="give max_cost (US dollars) or max_calls",
         )
     options = body.model_dump(exclude=_NOT_OPTIONS)
-    run_id = call.evaluations.start(body.rows, {**options, "name": body.name})
-    stored = call.site.figures.stored(run_id)
-    return Json(progress_of(stored), 202, location=f"/api/v1/runs/{run_id}")
+    run_id, notes = call.evaluations.start(body.rows, {**options, "name": body.name})
+    begun = {**progress_of(call.site.figures.stored(run_id)), "notes": as_json(notes)}
+    return Json(begun, 202, location=f"/api/v1/runs/{run_id}")
 
 
 def judge(call: Call) -> Reply:
