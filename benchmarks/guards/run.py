@@ -177,7 +177,7 @@ async def _judged(
         for policy in ("block", "pass")
     }
     # As an application does at its start; then the server begins to fail.
-    made["block"].warm()
+    guard.warm()
     server.script(**settings)
     results: list[tuple[float, str, guard.GuardResult]] = []
     numbers = iter(range(count))

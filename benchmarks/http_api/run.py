@@ -42,8 +42,8 @@ def main() -> None:
         "# The HTTP API",
         "",
         f"`python benchmarks/http_api/run.py --examples {examples}`, Python"
-        f" {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores, load {load:.0f}"
-        " when it began.",
+        f" {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores, load"
+        f" {load:.0f} when it began.",
         "",
         *overhead(),
     ]
@@ -121,8 +121,9 @@ def _seconds(call: Callable[[], None]) -> float:
 
 def any_request(examples: int) -> list[str]:
     """What came of requests that Schemathesis made up, with all of its checks."""
+    from report.conftest import Maker
     from web.api.test_any_request import checked
-    from web.conftest import Maker, mixed_rows, save
+    from web.conftest import mixed_rows, save
 
     make = Maker()
     start = time.perf_counter()

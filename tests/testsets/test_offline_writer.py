@@ -9,8 +9,10 @@ import pytest
 import ragassay
 from ragassay.core import Incomplete
 from ragassay.testsets.corpus import read_corpus
-from ragassay.testsets.offline.facts import facts
 from ragassay.testsets.offline.unanswerable import is_known, is_told
+from ragassay.testsets.offline.wording import asked as wording
+from ragassay.testsets.offline.wording import direct
+from ragassay.testsets.offline.writer import every_fact
 from ragassay.testsets.values import TYPES, Passage
 from support.small_town import PAGES
 
@@ -18,7 +20,10 @@ from support.small_town import PAGES
 def asked(text: str, title: str = "") -> dict[str, str]:
     """Question -> answer, of a passage."""
     passage = Passage(0, "d", text, title)
-    return {fact.asked(reword=False)[0]: fact.answer for fact in facts(passage)}
+    found = {}
+    for fact in every_fact(passage):
+        found[direct(wording(fact, reword=False))] = fact.answer
+    return found
 
 
 @pytest.mark.parametrize(
@@ -41,7 +46,7 @@ def asked(text: str, title: str = "") -> dict[str, str]:
         ),
         (
             "The Ferry Hall is located in Port Ellis.",
-            "Where is the Ferry Hall located",
+            "Where is the Ferry Hall",
             "Port Ellis",
         ),
         (

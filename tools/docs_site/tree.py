@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -46,8 +47,8 @@ class Tree:
         self.pages |= made
         self._link_made_pages(made)
         self.pages["index.md"] = self._home(self.pages["index.md"])
-        for path in list(self.pages):
-            self.pages[path] = self._with_files(path)
+        for name in list(self.pages):
+            self.pages[name] = self._with_files(name)
 
     def title(self, path: str) -> str:
         """The first heading of a page."""
@@ -58,14 +59,12 @@ class Tree:
 
     def _link_made_pages(self, made: dict[str, str]) -> None:
         """Lead from the overviews to the pages of their own: of metrics, error codes and judges."""
-        metrics = self.pages["metrics.md"].partition("\n## ")[0]
         kept = self.pages["metrics.md"]
         for name in catalogue():
             start = kept.find(f"\n## {name}\n")
             if start >= 0:
                 end = kept.find("\n## ", start + 1)
                 kept = kept[:start] + kept[end:]
-        assert metrics
         self.pages["metrics.md"] = kept
         self.pages["errors.md"] = re.sub(
             r"^\| (E\d{4}) \|",
@@ -78,7 +77,7 @@ class Tree:
         self.pages["providers.md"] += f"\n## A page for each judge\n\n{judges}"
         self.pages["rubrics.md"] += f"\n## The rubrics of the package\n\n{rubrics}"
         for path, text in self.pages.items():
-            self.pages[path] = _LINK.sub(lambda found, path=path: _to_metric(found, path), text)
+            self.pages[path] = _LINK.sub(partial(_to_metric, path), text)
 
     def _home(self, text: str) -> str:
         """The home page, with its list of pages by parts."""
@@ -119,10 +118,10 @@ class Tree:
         return _outside_code(self.pages[path], lambda text: _LINK.sub(led, text))
 
 
-def _outside_code(text: str, change: object) -> str:
+def _outside_code(text: str, change: Callable[[str], str]) -> str:
     """The text with its prose changed and its code blocks as they are."""
     pieces = re.split(r"(^```.*?^```[ \t]*$)", text, flags=re.MULTILINE | re.DOTALL)
-    return "".join(piece if n % 2 else change(piece) for n, piece in enumerate(pieces))  # type: ignore[operator]
+    return "".join(piece if n % 2 else change(piece) for n, piece in enumerate(pieces))
 
 
 def _items(made: dict[str, str], prefix: str) -> Iterator[str]:
@@ -131,7 +130,7 @@ def _items(made: dict[str, str], prefix: str) -> Iterator[str]:
             yield f"- [{text.splitlines()[0][2:]}]({path})\n"
 
 
-def _to_metric(found: re.Match[str], path: str) -> str:
+def _to_metric(path: str, found: re.Match[str]) -> str:
     """A link to a section of a metric, led to the page that the metric has in the site."""
     target = found[2]
     if path == "metrics.md" and target.startswith("#"):

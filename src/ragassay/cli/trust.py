@@ -85,6 +85,31 @@ def benchmark(  # plain: a parameter is an option with its help
         float, typer.Option(help="What passing a bad row costs, for the dearest disagreements.")
     ] = 1.0,
     fn_cost: Annotated[float, typer.Option(help="What failing a good row costs.")] = 1.0,
+    setup: Annotated[
+        str | None,
+        typer.Option(
+            help=(
+                "Standard set-up to build from your copy of its set at LABELS: triad-context (TREC"
+                " DL), triad-groundedness (LLM-AggreFact), triad-answer (HotpotQA)."
+            )
+        ),
+    ] = None,
+    rival: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=(
+                "Judge of the published tables to ask each model as, beside its own rubric, or"
+                " 'all' of the set-up. Repeatable."
+            )
+        ),
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option(help="Rows of the set-up to draw [default: all].")
+    ] = None,
+    negatives: Annotated[
+        str,
+        typer.Option(help="Wrong answers of triad-answer: shuffled, same_type, evasive, refusal."),
+    ] = "shuffled",
     draws: DrawsOption = 2000,
     seed: SeedOption = 0,
     judging: JudgedRowOptions,
@@ -117,6 +142,10 @@ def benchmark(  # plain: a parameter is an option with its help
             where=where or [],
             fp_cost=fp_cost,
             fn_cost=fn_cost,
+            setup=setup,
+            rivals=rival or [],
+            sample=sample,
+            negatives=[kind.strip() for kind in negatives.split(",") if kind.strip()],
             draws=draws,
             seed=seed,
             **judging,

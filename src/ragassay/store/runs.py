@@ -119,22 +119,23 @@ class RunRecords:
 
     def newest_first(self, limit: int, before: str = "", names: str = "") -> list[StoredRun]:
         """The last `limit` runs; before: of those that were made before this one; names: "used"
-        leaves out those that measured a judge, and the judgments of direct calls.
+        leaves out those that measured a judge and the judgments of direct calls, "measuring" has
+        those that measured a judge.
         """
         runs = schema.runs.c
         where = runs.state != COPYING
         if before:
             where &= runs.id < self.number(before)
-        if names == "used":
-            where &= _used()
+        if names:
+            where &= _named(names)
         return self._stored(where, limit)
 
     def count(self, names: str = "") -> int:
         """How many runs there are; names: as in `newest_first`."""
         runs = schema.runs.c
         query = select(func.count()).where(runs.state != COPYING)
-        if names == "used":
-            query = query.where(_used())
+        if names:
+            query = query.where(_named(names))
         return int(self._access.scalar(query) or 0)
 
     def stamp(self, run_id: str) -> tuple[str, str]:
@@ -193,7 +194,7 @@ class RunRecords:
         runs, key = schema.runs.c, codec.as_key(name)
         # "last" is what a user evaluated, not the runs by which a benchmark measured its judge.
         if name == "last":
-            return self._ids(_used(), 1)
+            return self._ids(_named("used"), 1)
         # The id first: it belongs to one run, where several may share a name.
         by_id = self._ids(runs.run_id == key, 1)
         if by_id or not name:
@@ -272,10 +273,13 @@ class RunRecords:
         )
 
 
-def _used() -> ColumnElement[bool]:
-    """Whether a run is one that somebody evaluated."""
+def _named(names: str) -> ColumnElement[bool]:
+    """Runs by their names: "used", by somebody who evaluated rows, or "measuring"."""
     runs = schema.runs.c
-    return runs.name.not_like(f"{MEASURING}%") & (runs.run_id != codec.as_key(DIRECT))
+    measures = runs.name.like(f"{MEASURING}%")
+    if names == "measuring":
+        return measures
+    return ~measures & (runs.run_id != codec.as_key(DIRECT))
 
 
 def _records_and_tallies(

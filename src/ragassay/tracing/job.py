@@ -73,10 +73,15 @@ class AssemblyJob:
         self._end.set()
         self._thread.join(10.0)
 
-    def lines(self) -> list[str]:
-        """How far it is, as Prometheus reads it."""
+    def behind(self) -> tuple[int, float]:
+        """(traces that wait to be put together, seconds since the oldest of their spans came)."""
         waiting, oldest = self._records.waiting()
         lag = max(0.0, self._now() - oldest / 1000) if oldest is not None else 0.0
+        return waiting, lag
+
+    def lines(self) -> list[str]:
+        """How far it is, as Prometheus reads it."""
+        waiting, lag = self.behind()
         return [
             "# TYPE ragassay_trace_revisions_total counter",
             f"ragassay_trace_revisions_total {self._revisions}",

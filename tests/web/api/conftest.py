@@ -22,7 +22,7 @@ ROW = {
 
 
 class Program:
-    """Asks the API of a server. `given`: status, headers and body of the last answer."""
+    """Asks the API of a server."""
 
     def __init__(self, server: Server) -> None:
         self.server = server

@@ -6,14 +6,19 @@ from __future__ import annotations
 
 import http.client
 import json
+from typing import Any
 
 import pytest
 
+from ragassay.store import Store
+from ragassay.web import WebSettings
 from ragassay.web.api.messages import Operation
 from ragassay.web.api.openapi import PATH
 from ragassay.web.api.table import BASE, OPERATIONS
+from ragassay.web.sessions import Role
+from report.conftest import Maker
 from web.api.conftest import ROW, Program
-from web.conftest import Client
+from web.conftest import Client, mixed_rows, save, serving
 
 FILLED = {"{run}": "run1", "{index}": "2", "{code}": "E0301", "{certificate}": "0", "{metric}": "x"}
 QUERY = {"/runs/{run}/labels/progress": "?metric=groundedness", "/compare": "?a=run1&b=run2"}
@@ -160,7 +165,7 @@ def test_the_document_is_the_same_bytes_each_time_and_names_a_role_for_everythin
 ) -> None:
     first, second = program("GET", "/openapi.json"), program("GET", "/openapi.json")
     assert first[2] == second[2]
-    document = json.loads(first[2])
+    document: dict[str, Any] = json.loads(first[2])
     assert document["openapi"].startswith("3.1")
     writes = {each.name: each.role for each in OPERATIONS if each.method == "POST"}
     assert writes == {
@@ -174,4 +179,19 @@ def test_the_document_is_the_same_bytes_each_time_and_names_a_role_for_everythin
     for operation in OPERATIONS:
         if operation.body is not None:
             operation.body.model_validate(operation.example)
-    assert ROW["id"] in first[2].decode()
+    assert str(ROW["id"]) in first[2].decode()
+
+
+def test_a_role_may_what_the_table_says_and_no_more(store: Store) -> None:
+    save(store, mixed_rows(Maker()), name="before")
+    save(store, mixed_rows(Maker()), "run2", name="after", created="2026-11-21T09:00:00Z")
+    tokens = {Role.READER: "r" * 30, Role.LABELLER: "l" * 30}
+    with serving(store, WebSettings(token="a" * 30, roles=tokens)) as client:
+        program = Program(client.server)
+        for role, token in (*tokens.items(), (Role.ADMIN, "a" * 30)):
+            for operation in OPERATIONS:
+                answer = program(operation.method, address(operation), token=token)
+                if role.may(operation.role):
+                    assert answer[0] not in (401, 403), (role, operation.name)
+                else:
+                    check_refused(answer, 403, "E1403")

@@ -13,7 +13,8 @@ import pytest
 from ragassay.store import Store
 from ragassay.web import WebSettings
 from ragassay.web.application import make_application
-from web.conftest import Maker, mixed_rows, save
+from report.conftest import Maker
+from web.conftest import mixed_rows, save
 
 TOKEN = "t" * 30
 

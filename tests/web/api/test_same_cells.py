@@ -13,8 +13,9 @@ from typer.main import get_command
 
 from ragassay.cli.app import app
 from ragassay.store import Store
+from report.conftest import Maker
 from web.api.conftest import Program
-from web.conftest import Maker, save, serving
+from web.conftest import save, serving
 from web.test_same_numbers import check_run, random_rows
 
 COMMAND = get_command(app)

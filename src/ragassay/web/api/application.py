@@ -28,6 +28,7 @@ from ragassay.web.api.reading import Left, body_of, media_type, query_of
 from ragassay.web.api.streams import follow
 from ragassay.web.api.table import OPERATIONS
 from ragassay.web.guard import Guard, Receive, Scope, Send, headers_of
+from ragassay.web.sessions import Role
 
 if TYPE_CHECKING:
     from ragassay.web.api.evaluations import Evaluations
@@ -192,18 +193,25 @@ def _headers(scope: Scope) -> dict[str, str]:
     return headers
 
 
-def _role(site: Site, headers: Mapping[str, str]) -> Any:
+def _role(site: Site, headers: Mapping[str, str]) -> Role:
     """What the token stands for. Raises Refused E1401."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     role = site.sessions.accepts(token.strip()) if scheme.lower() == "bearer" else None
-    if not role:
+    if role is None:
         what = "The token is wrong." if token else "The request carries no token."
         raise Refused("E1401", what, where="Authorization")
     return role
 
 
-def _check_role(role: Any, operation: Operation) -> None:
+def _check_role(role: Role, operation: Operation) -> None:
     """Raise Refused E1403 for a token whose role is less than the operation needs."""
+    if not role.may(operation.role):
+        raise Refused(
+            "E1403",
+            f"This needs the token of the {operation.role}.",
+            why=f"the token is the {role}'s",
+            fix="use the token of a role that may",
+        )
 
 
 def _other_method(allowed: list[str]) -> Refused:

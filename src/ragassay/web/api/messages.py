@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragassay.core import SetupError
+from ragassay.web.sessions import Role
 
 if TYPE_CHECKING:
     from ragassay.store import StoredRun
@@ -117,7 +118,7 @@ class Refused(SetupError):
 class Operation:
     """A line of the table: what is answered under a method and a path.
 
-    role: the least one that may ask: "reader", "labeller" or "admin".
+    role: the least one that may ask.
     query, body: models of the parameters and of the JSON that is taken; takes: the media types of a
     body that is a file. gives: the type of the JSON that is answered, as a schema is made of it.
     status: of success; also: further statuses that it may answer by itself. most_bytes: of the
@@ -131,7 +132,7 @@ class Operation:
     answer: Callable[[Call], Reply]
     title: str
     tag: str
-    role: str = "reader"
+    role: Role = Role.READER
     gives: Any = None
     query: Any = None
     body: Any = None

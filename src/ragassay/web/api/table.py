@@ -34,6 +34,7 @@ from ragassay.web.api.requests import (
     RunsQuery,
     ScoresQuery,
 )
+from ragassay.web.sessions import Role
 
 BASE = "/api/v1"
 MOST_ROWS_BYTES = 32 << 20
@@ -104,7 +105,7 @@ OPERATIONS = (
         judging.start,
         "Evaluate rows: a run begins, and goes on when this is answered",
         "judging",
-        "admin",
+        Role.ADMIN,
         gives=(results.ProgressJson, {"notes": list[str]}),
         body=EvaluationIn,
         status=202,
@@ -140,7 +141,7 @@ OPERATIONS = (
         runs.cancel,
         "Stop a run that this server drives; what is judged is kept",
         "judging",
-        "admin",
+        Role.ADMIN,
         gives=results.ProgressJson,
         status=202,
         also=(404, 409),
@@ -257,7 +258,7 @@ OPERATIONS = (
         labels.written,
         "Keep labels of rows",
         "labels",
-        "labeller",
+        Role.LABELLER,
         gives=results.LabelsKept,
         body=LabelsIn,
         also=(404, 409),
@@ -273,7 +274,7 @@ OPERATIONS = (
         labels.imported,
         "Take the labels of a sheet in, as `ragassay label import`",
         "labels",
-        "admin",
+        Role.ADMIN,
         gives=results.LabelsKept,
         query=ImportQuery,
         takes=tuple(labels.ENDINGS),
@@ -331,7 +332,7 @@ OPERATIONS = (
         judging.judge,
         "Judge one row under one metric",
         "judging",
-        "admin",
+        Role.ADMIN,
         gives=Score,
         body=JudgeIn,
         also=(404,),

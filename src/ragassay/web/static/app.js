@@ -56,6 +56,31 @@
     if (button) button.click();
     else act();
   });
+  // A sheet goes as it is: a form would want its parts taken apart again.
+  for (const form of document.querySelectorAll("[data-upload]")) {
+    const says = document.querySelector("[data-upload-says]");
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const given = new FormData(form);
+      const sheet = given.get("sheet");
+      const query = new URLSearchParams({ name: sheet.name });
+      for (const name of ["metric", "annotator", "replace"]) query.set(name, given.get(name) || "");
+      says.textContent = "It is being taken in …";
+      try {
+        const answer = await fetch(`${form.dataset.upload}?${query}`, { method: "POST", body: sheet });
+        if (answer.status === 401) return location.reload();
+        const said = await answer.text();
+        if (answer.status === 413) says.textContent = said;
+        else {
+          const told = JSON.parse(said);
+          if (told.problem) says.textContent = [told.problem, told.why, told.fix].filter(Boolean).join(" – ");
+          else location.reload();
+        }
+      } catch {
+        says.textContent = "The server did not answer. Nothing may have been taken in; look at the labels above, then try again.";
+      }
+    });
+  }
   // A long text that scrolls must be reachable by keyboard: only those that do get a tab stop.
   const wait = Number(document.body.dataset.reload || 0);
   if (wait) {
