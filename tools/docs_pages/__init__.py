@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from docs_pages.certificates import certificates_page
 from docs_pages.coming_from import coming_from_page
 from docs_pages.errors import errors_page
 from docs_pages.metrics import metrics_page
@@ -19,6 +20,7 @@ from docs_pages.triad_benchmark import triad_benchmark_page
 PAGES: Mapping[str, Callable[[], str]] = {
     "metrics.md": metrics_page,
     "coming-from.md": coming_from_page,
+    "certificates.md": certificates_page,
     "errors.md": errors_page,
     "options.md": options_page,
     "providers.md": providers_page,
