@@ -166,11 +166,10 @@ def test_a_reader_who_knows_ragas_finds_each_of_its_metrics_in_two_clicks(site: 
     # NVIDIA's metrics, which Ragas carries, have a section of their own on the same page.
     missing = [name for name in known if name not in unescape(text)]
     assert missing == []
-    linked = [row for row in rows if "](" in row[1]]
-    assert len(linked) > 25
-    for row in linked:
-        target = re.findall(r"\]\(([^)#]+)", row[1])[0]
-        assert (site.folder / target).is_file()
+    assert len(rows) > 25
+    for there, here, _ in rows:
+        target = re.findall(r"\]\(([^)#]+)", here)
+        assert here == "not here" or (site.folder / target[0]).is_file(), there
 
 
 def test_the_search_knows_every_page(site: Site) -> None:
@@ -203,7 +202,7 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
-SHOWN = ("index.html", "metrics/groundedness.html", "options.html", "http-api.html", "errors.html")
+SHOWN = ("index.html", "metrics/groundedness.html", "http-api.html")
 
 
 @pytest.mark.parametrize("width", [320, 1280, 3840])
@@ -222,7 +221,8 @@ def test_a_page_fits_from_a_phone_to_a_large_screen_without_a_script(
         assert page.locator("article").inner_text().strip()
         wide: Any = page.locator("body").bounding_box()
         assert wide["width"] <= width
-        # Navigation works without a script: the first link of the page's own leads on.
+        # Its links are links, and lead on without a script.
+        assert page.locator("a[href$='.html']").count() > 10
     assert [url for url in asked if not url.startswith("file:")] == []
     context.close()
 

@@ -53,6 +53,7 @@ _GROUPS = {
         "Labels of people",
         "Exit code 2, before anything is asked.",
     ),
+    "E13": ("Watching traffic", "Exit code 2, before anything is judged."),
     "E14": (
         "The HTTP API",
         "Answers of the server, with a status of HTTP; see [The HTTP API](http-api.md).",
