@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -195,3 +197,11 @@ def test_a_role_may_what_the_table_says_and_no_more(store: Store) -> None:
                     assert answer[0] not in (401, 403), (role, operation.name)
                 else:
                     check_refused(answer, 403, "E1403")
+
+
+def test_the_table_of_roles_in_the_documentation_is_the_one_that_is_served() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "http-api.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"^\| `(\w+) ([^`]+)` \| (\w+) \|", page, re.MULTILINE))
+    served = {(each.method, each.path, str(each.role)) for each in OPERATIONS}
+    served.add(("GET", PATH, "reader"))
+    assert {(method, BASE + path, role) for method, path, role in told} == served
