@@ -184,6 +184,7 @@ def test_it_is_built_within_thirty_seconds(site: Site) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(600)
 def test_two_builds_are_the_same_bytes(site: Site, tmp_path: Path) -> None:
     build(tmp_path / "again")
     first = {p.relative_to(site.folder): p.read_bytes() for p in _files(site.folder)}
@@ -202,20 +203,24 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
-SHOWN = ("index.html", "metrics/groundedness.html", "http-api.html")
+SHOWN = ("index.html", "http-api.html")
+MORE = ("metrics/groundedness.html", "errors.html", "options.html", "coming-from.html")
 
 
-@pytest.mark.parametrize("width", [320, 1280, 3840])
+@pytest.mark.parametrize(
+    "width", [320, *(pytest.param(width, marks=pytest.mark.soak) for width in (768, 1280, 3840))]
+)
 def test_a_page_fits_from_a_phone_to_a_large_screen_without_a_script(
     width: int, site: Site, browser: Browser
 ) -> None:
+    shown = SHOWN if width == 320 else (*SHOWN, *MORE)
     context = browser.new_context(
         viewport={"width": width, "height": 900}, java_script_enabled=False, offline=True
     )
     page = context.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    for name in SHOWN:
+    for name in shown:
         page.goto((site.folder / name).as_uri())
         assert page.locator("h1").first.is_visible()
         assert page.locator("article").inner_text().strip()
@@ -227,13 +232,13 @@ def test_a_page_fits_from_a_phone_to_a_large_screen_without_a_script(
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.soak)])
 def test_axe_finds_nothing(scheme: Any, site: Site, browser: Browser) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 900})
     page = context.new_page()
-    for name in SHOWN:
+    for name in SHOWN if scheme == "light" else (*SHOWN, *MORE):
         page.goto((site.folder / name).as_uri())
         page.wait_for_timeout(200)
         found = Axe().run(page).response["violations"]

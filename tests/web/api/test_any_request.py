@@ -78,7 +78,7 @@ def checked(store: Store, examples: int, phases: list[str]) -> tuple[list[str], 
 @pytest.mark.parametrize(
     ("examples", "phases"),
     [
-        (1, ["examples", "fuzzing"]),
+        (1, ["examples"]),
         pytest.param(
             500,
             ["examples", "coverage", "fuzzing", "stateful"],
