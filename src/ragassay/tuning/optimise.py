@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ragassay.core import ProviderError, digest, shorten
+from ragassay.core import BudgetExhausted, ProviderError, digest, shorten
 from ragassay.judges import Rubric
 from ragassay.judges.rubric_file import rubric_text
 from ragassay.report.tables import Block, Reported
@@ -26,9 +26,17 @@ from ragassay.tuning.aim import Aim
 from ragassay.tuning.bench import MOST_LOST, StoreBench
 from ragassay.tuning.certify import MOST_FINALISTS, Certification, certify
 from ragassay.tuning.engines import engine
+from ragassay.tuning.forecast import (
+    NOISE_ROWS,
+    Asking,
+    CallForecast,
+    certificate_calls,
+    forecast_calls,
+)
 from ragassay.tuning.free_steps import CutStep, recut
 from ragassay.tuning.guard import shingles_of
 from ragassay.tuning.labels import Labels
+from ragassay.tuning.model_proposer import ModelProposer
 from ragassay.tuning.noise import NoiseFloor, noise_floor
 from ragassay.tuning.plan import SearchPlan, search_plan
 from ragassay.tuning.record import SearchRecord
@@ -38,9 +46,7 @@ from ragassay.tuning.slices import Slice, find_slices
 from ragassay.tuning.spending import Spending
 from ragassay.tuning.splits import SHARES, Split, split
 from ragassay.tuning.target import Target
-from ragassay.tuning.values import Answers, Part, Proposer
-
-NOISE_ROWS = 50
+from ragassay.tuning.values import Answers, Part, Proposer, SearchCaps
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,7 +60,9 @@ class Optimisation(Reported):
     slices: where it errs most.
     finalists: names and rubrics in the order in which they were certified, None for the cut.
     result: of the engine; None where nothing was searched. certificate: None where there was no
-    candidate. calls, cost: over all attempts.
+    candidate, or where the sealed rows are too few to certify anything and stay closed. plan: what
+    the sealed rows can certify. forecast: of the calls. calls, cost: over all attempts. failures:
+    reason -> calls of the reflector without a reply.
     """
 
     metric: str
@@ -77,7 +85,10 @@ class Optimisation(Reported):
     calls: int
     cost: float | None
     seconds: float
+    plan: SearchPlan
+    forecast: CallForecast
     lost: Mapping[str, int] = field(default_factory=dict)
+    failures: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
@@ -154,14 +165,10 @@ class Prepared:
     asked: Asked
     division: Split
     plan: SearchPlan
-
-    @property
-    def certificate_calls(self) -> int:
-        """Calls that are kept for the certificate: of the judge as it is and three candidates."""
-        return (MOST_FINALISTS + 1) * len(self.division.sealed)
+    forecast: CallForecast
 
 
-def prepared(asked: Asked) -> Prepared:
+def prepared(asked: Asked, asking: Asking) -> Prepared:
     """Divide the rows and plan; nothing is asked yet. Raises as `split` and `engine`."""
     engine(asked.engine)  # one that cannot be used is told before anything is paid
     division = split(asked.labels.rows, shares=asked.shares, column=asked.split_by, seed=asked.seed)
@@ -173,7 +180,15 @@ def prepared(asked: Asked) -> Prepared:
         max_cost=asked.max_cost,
         finalists=MOST_FINALISTS,
     )
-    return Prepared(asked, division, plan)
+    forecast = forecast_calls(
+        len(division.train) + len(division.validation),
+        len(division.sealed),
+        asked.max_calls,
+        asking,
+        searches=bool(asked.proposer) and asked.target.searchable,
+        certifies=plan.can_certify,
+    )
+    return Prepared(asked, division, plan, forecast)
 
 
 class Optimiser:
@@ -193,13 +208,17 @@ class Optimiser:
         self.record, self.spending, self.watch = record, spending, watch
         self.rows = division.rows
         self.slices: tuple[Slice, ...] = ()
+        self.caps = SearchCaps(asked.max_calls, asked.max_cost)
+        self.asking = Asking()
+        self.notes: list[str] = []
         self.open_rows = np.sort(np.concatenate([division.train, division.validation]))
 
-    def run(self, proposer: Proposer | None, out: Path | None = None) -> Optimisation:
+    def run(self, proposer: ModelProposer | None, out: Path | None = None) -> Optimisation:
         """Search, certify, and write the rubric that is certified to `out`."""
         started = time.monotonic()
         asked, target = self.asked, self.asked.target
         baseline, aim, noise = self._baseline()
+        self._keep_for_certificate()
         rows = self.open_rows
         step = recut(
             aim,
@@ -211,7 +230,9 @@ class Optimiser:
         )
         result = None if proposer is None else self._search(aim, baseline, noise, proposer)
         candidates = self._candidates(aim, step, baseline, result)
-        certificate = self._certify(aim, step, candidates) if candidates else None
+        certificate = None
+        if candidates and self.ready.plan.can_certify:
+            certificate = self._certify(aim, step, candidates)
         rubric, metric = self._chosen(step, candidates, certificate)
         path = "" if rubric is None else str(_written(rubric, out))
         seconds = time.monotonic() - started
@@ -238,8 +259,11 @@ class Optimiser:
             calls=self.spending.calls,
             cost=self.spending.cost,
             seconds=seconds,
+            plan=self.ready.plan,
+            forecast=self.ready.forecast,
             lost=dict(self.bench.lost),
-            notes=(*asked.labels.notes, *self.division.notes),
+            failures={} if proposer is None else dict(proposer.failures),
+            notes=(*asked.labels.notes, *self.division.notes, *self.notes),
         )
 
     def _tell(self, phase: str, best: float | None = None) -> None:
@@ -262,6 +286,7 @@ class Optimiser:
         base = self.asked.target.rubric
         self._tell("baseline")
         answers = self.bench.judge(base, self.open_rows)
+        self._learn_what_asking_takes()
         judged = answers.judged
         _check_judged(answers, self.bench)
         truth = self.rows.truth[self.open_rows]
@@ -274,6 +299,39 @@ class Optimiser:
         first = Answers(answers.score[places], answers.passes[places])
         table = coefficients.table(truth[judged], answers.passes[judged])
         return answers, aim, noise_floor(aim, truth[places], first, again, table)
+
+    def _learn_what_asking_takes(self) -> None:
+        """What a row takes, from the baseline: a metric may ask several things of it."""
+        spending, rows = self.spending, len(self.open_rows)
+        # Where answers were in the store already, the rest of the rows may need calls again.
+        calls_a_row = max(1.0, spending.calls / rows) if self.asked.target.searchable else 0.0
+        cost = (spending.cost or 0.0) / max(1, spending.calls)
+        self.asking = Asking(calls_a_row, cost)
+
+    def _keep_for_certificate(self) -> None:
+        """Keep calls and money for the certificate, so that the sealed rows are not opened in vain.
+
+        A search that opened them already goes the way that it went then, whatever its caps are now:
+        other candidates would be a second test on the same rows.
+        """
+        sealed = len(self.division.sealed)
+        kept = 0
+        if self.ready.plan.can_certify:
+            kept = certificate_calls(sealed, self.asking)
+        calls = max(0, self.asked.max_calls - kept)
+        cost = self.asked.max_cost
+        if cost is not None:
+            cost = max(0.0, cost - kept * (self.asking.cost_of_call or 0.0))
+        self.caps = SearchCaps(calls, cost)
+        opened = self.record.caps_at_opening()
+        if opened is not None and opened != self.caps:
+            self.caps = opened
+            self.notes.append(
+                "the sealed rows were opened by this search before, under other caps: what it found"
+                " then is shown; a further search needs new sealed rows"
+            )
+        if self.asked.max_cost is not None and self.caps.cost is not None:
+            self.spending.kept_cost = self.asked.max_cost - self.caps.cost
 
     # -- the search
 
@@ -294,7 +352,8 @@ class Optimiser:
             train=division.train,
             validation=division.validation,
             score=aim.score,
-            max_calls=max(0, asked.max_calls - self.ready.certificate_calls),
+            max_calls=self.caps.calls,
+            known=(self.open_rows, baseline),
             aim=aim.guidance(),
             slices=[(str(one), one.rows) for one in self.slices if one.conditions],
             churn=noise.flip_rate,
@@ -326,7 +385,9 @@ class Optimiser:
         changes = [one.rubric.digest if one.rubric else step.new for one in candidates]
         purpose = digest(aim.sentence(), base.digest, changes)
         self._tell("certificate", candidates[0].value)
-        rows = self.division.sealed.open(self.record, purpose)
+        self.spending.kept_cost = 0.0
+        self._check_room(1 + sum(one.rubric is not None for one in candidates))
+        rows = self.division.sealed.open(self.record, purpose, self.caps)
         baseline = self.bench.judge(base, rows)
         recut_passes = step.passes(baseline)
         finalists = []
@@ -346,6 +407,25 @@ class Optimiser:
             recut=recut_passes if step.moved else None,
             seed=self.asked.seed,
         )
+
+    def _check_room(self, judges: int) -> None:
+        """Raise BudgetExhausted E0604 where the caps leave no room to ask about all sealed rows:
+        opened in part they would be lost.
+        """
+        if self.record.caps_at_opening() is not None:
+            return
+        calls = judges * self.asking.calls(len(self.division.sealed))
+        cost = calls * (self.asking.cost_of_call or 0.0)
+        left = self.spending.left()
+        short = left["max_calls"] is not None and left["max_calls"] < calls
+        if short or (left["max_cost"] is not None and left["max_cost"] < cost):
+            raise BudgetExhausted(
+                "E0604",
+                "The caps leave no room for the certificate; the sealed rows were not opened.",
+                where=f"{len(self.division.sealed)} sealed rows",
+                why=f"about {calls:,} calls are needed",
+                fix="the same command with a higher --max-calls or --max-cost goes on where it was",
+            )
 
     def _chosen(
         self, step: CutStep, candidates: Sequence[Candidate], certificate: Certification | None
