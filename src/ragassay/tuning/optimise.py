@@ -233,7 +233,7 @@ class Optimiser:
         certificate = None
         if candidates and self.ready.plan.can_certify:
             certificate = self._certify(aim, step, candidates)
-        rubric, metric = self._chosen(step, candidates, certificate)
+        rubric, metric = self._chosen(candidates, certificate)
         path = "" if rubric is None else str(_written(rubric, out))
         seconds = time.monotonic() - started
         ended = "certified" if rubric is not None or metric else "no certified gain"
@@ -370,19 +370,44 @@ class Optimiser:
         """What is to be certified, the most promising on the rows to choose on first."""
         found = []
         for n, finalist in enumerate(() if result is None else result.finalists, 1):
-            found.append(Candidate(f"rubric {n}", finalist.rubric, finalist.score))
+            plain = Candidate(f"rubric {n}", finalist.rubric, finalist.score)
+            found.append(self._recut(aim, plain) or plain)
         if step.moved:
             chosen_on = np.isin(self.open_rows, self.division.validation) & baseline.judged
             truth = self.rows.truth[self.open_rows]
             value = aim.score(truth[chosen_on], step.passes(baseline)[chosen_on])
-            found.append(Candidate("another cut", None, value))
+            found.append(Candidate("another pass mark", None, value, step))
         found.sort(key=lambda one: -one.value)
         return found[:MOST_FINALISTS]
+
+    def _recut(self, aim: Aim, plain: Candidate) -> Candidate | None:
+        """The candidate at a pass mark of its own, chosen on the rows to choose on; None where its
+        scores have one mark only, where none is better, or where the judge has no place for one.
+
+        An edit may move all ratings of a graded scale; at the old mark it would then look worse, or
+        better, than it tells rows apart.
+        """
+        rubric, target, rows = plain.rubric, self.asked.target, self.division.validation
+        assert rubric is not None
+        scale = rubric.scale
+        if scale is None or len(scale.points) < 3:
+            return None
+        answers = self.bench.judge(rubric, rows)  # bought when it was chosen
+        truth, cluster = self.rows.truth[rows], self.rows.cluster[rows]
+        step = recut(aim, truth, cluster, answers, target.cut, seed=self.asked.seed)
+        has_place = target.with_cut(step.new) or target.rubric_with_cut(step.new, rubric)
+        if not step.moved or not has_place:
+            return None
+        judged = answers.judged
+        value = aim.score(truth[judged], step.passes(answers)[judged])
+        if value <= plain.value:
+            return None
+        return Candidate(f"{plain.name} at another pass mark", rubric, value, step)
 
     def _certify(self, aim: Aim, step: CutStep, candidates: Sequence[Candidate]) -> Certification:
         """Open the sealed rows for these candidates, and test them."""
         base = self.asked.target.rubric
-        changes = [one.rubric.digest if one.rubric else step.new for one in candidates]
+        changes = [one.changes for one in candidates]
         purpose = digest(aim.sentence(), base.digest, changes)
         self._tell("certificate", candidates[0].value)
         self.spending.kept_cost = 0.0
@@ -392,12 +417,8 @@ class Optimiser:
         recut_passes = step.passes(baseline)
         finalists = []
         for one in candidates:
-            answers = (
-                Answers(baseline.score, recut_passes)
-                if one.rubric is None
-                else self.bench.judge(one.rubric, rows)
-            )
-            finalists.append((one.name, answers))
+            answers = baseline if one.rubric is None else self.bench.judge(one.rubric, rows)
+            finalists.append((one.name, one.answers(answers)))
         return certify(
             aim,
             self.rows.truth[rows],
@@ -428,27 +449,44 @@ class Optimiser:
             )
 
     def _chosen(
-        self, step: CutStep, candidates: Sequence[Candidate], certificate: Certification | None
+        self, candidates: Sequence[Candidate], certificate: Certification | None
     ) -> tuple[Rubric | None, str]:
-        """The certified rubric, or the metric at its certified cut."""
+        """The certified rubric, and the metric at its certified pass mark: None and "" where they
+        stay as they are.
+        """
         if certificate is None or certificate.chosen is None:
             return None, ""
-        rubric = candidates[certificate.chosen].rubric
-        if rubric is not None:
-            return rubric, ""
-        metric = self.asked.target.with_cut(step.new)
-        return (None, metric) if metric else (self.asked.target.rubric_with_cut(step.new), "")
+        one, target = candidates[certificate.chosen], self.asked.target
+        if one.step is None:
+            return one.rubric, ""
+        metric = target.with_cut(one.step.new)
+        if metric:
+            return one.rubric, metric
+        return target.rubric_with_cut(one.step.new, one.rubric), ""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What may be certified: a rubric, or None for the judge at another cut; value: the aim on the
-    rows to choose on.
+    """What may be certified: a rubric, None for the judge's own; at another cut where it has a
+    `step`. value: the aim on the rows to choose on.
     """
 
     name: str
     rubric: Rubric | None
     value: float
+    step: CutStep | None = None
+
+    @property
+    def changes(self) -> tuple[str, float | None]:
+        """What it is known by: the digest of its rubric, and its cut."""
+        digest_ = "" if self.rubric is None else self.rubric.digest
+        return digest_, None if self.step is None else self.step.new
+
+    def answers(self, asked: Answers) -> Answers:
+        """The answers of its rubric, at its cut."""
+        if self.step is None:
+            return asked
+        return Answers(asked.score, self.step.passes(asked))
 
 
 def _check_judged(answers: Answers, bench: StoreBench) -> None:

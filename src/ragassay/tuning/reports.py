@@ -12,7 +12,7 @@ from ragassay.core import shorten
 from ragassay.report import number_words
 from ragassay.report.tables import Block, Table
 from ragassay.report.wording import count, money
-from ragassay.tuning.aim import PENALTY
+from ragassay.tuning.aim import PENALTY, title_of
 from ragassay.tuning.differences import differences
 from ragassay.tuning.values import Part
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ragassay.tuning.search import SearchResult
 
 _SHOWN = ("f1", "precision", "recall", "kappa", "balanced_accuracy", "d_prime", "auc")
-_TITLES = {"f1": "F1", "d_prime": "d'", "auc": "AUC", "balanced_accuracy": "balanced accuracy"}
 _LINE = 78
 _TRIED = 6
 
@@ -50,13 +49,14 @@ def _outcome(result: Optimisation) -> Iterator[str]:
     changes = [_change(result.aim.figure, result.aim.title, chosen)]
     if result.aim.mark is not None:
         figure = result.aim.mark.figure
-        changes.append(_change(figure, _TITLES.get(figure, figure), chosen))
+        changes.append(_change(figure, title_of(figure), chosen))
     yield f"Certified: {', '.join(changes)} on rows that the search never saw (p = {chosen.p:.2g})."
+    metric = f"'{result.metric_after}'" if result.metric_after else result.metric
     if result.path:
         yield f"wrote {result.path}"
-        yield f"use it: ragassay evaluate ROWS --metrics {result.metric} --rubric {result.path}"
+        yield f"use it: ragassay evaluate ROWS --metrics {metric} --rubric {result.path}"
     else:
-        yield f"use it: ragassay evaluate ROWS --metrics '{result.metric_after}'"
+        yield f"use it: ragassay evaluate ROWS --metrics {metric}"
 
 
 def _change(figure: str, title: str, finalist: Finalist) -> str:
@@ -152,7 +152,7 @@ def _certificate(result: Optimisation, certificate: Certification) -> Iterator[B
         rows = f"{shown.rows} of {sealed} sealed rows (the others have no verdict of one judge)"
     yield f"On {rows} in {count(shown.clusters, 'cluster')}, opened once ({shown.name}):"
     after = [("before", shown.before), ("after", shown.after)]
-    if certificate.recut is not None and shown.name != "another cut":
+    if certificate.recut is not None and shown.name != "another pass mark":
         after.append(("re-cut alone", certificate.recut.after))
     yield _figures(after)
     gain = shown.gain
@@ -174,7 +174,7 @@ def _figures(judges: Iterable[tuple[str, Judged]]) -> Table:
             value = judged.figures.get(figure)
             cells.append(_number(value))
         rows.append(tuple(cells))
-    heads = ("", "tp / fp / fn / tn", *(_TITLES.get(name, name) for name in _SHOWN))
+    heads = ("", "tp / fp / fn / tn", *map(title_of, _SHOWN))
     # A figure a row: nine columns do not fit a terminal.
     turned = [(head, *column) for head, *column in zip(heads, *rows, strict=True)]
     return Table(turned[0], tuple(turned[1:]))

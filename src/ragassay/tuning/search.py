@@ -27,7 +27,7 @@ from ragassay.tuning.prune import EditEffect, Pruner, sign_test
 from ragassay.tuning.purchases import UNJUDGED, NoRoom, Purchases
 from ragassay.tuning.race import Outcome, Race, State
 from ragassay.tuning.reply import read_reply
-from ragassay.tuning.shift import Score, Shift, best_cut, shift
+from ragassay.tuning.shift import Score, Shift, cut_for_aim, shift
 from ragassay.tuning.values import (
     Answers,
     BoolArray,
@@ -49,11 +49,16 @@ _NEEDED, _TRIES_FOR_TWICE, _NEEDED_LATER = 8.0, 30, 5.0
 # then the calls have no better use.
 _FUTILE = (1 / 8, 1 / 40)
 _SURELY_NOTHING = 0.1
+# The errors of a batch that an edit is tried on before one that mends none is dropped: at first
+# few, later the whole batch, for a cause of few errors may be that of the last three.
+_FIRST = (3, 6)
 # How likely by chance the gain of a rubric of later rounds may be.
 _CHANCE_LATER = 0.35
 # An edit stays that gains a row in a hundred, and not likelier than this by chance: edits without
 # effect change few rows, so that the first condition does most.
-_LEAST_EFFECT, _CHANCE_KEPT = 0.01, 0.2
+_LEAST_EFFECT, _CHANCE_KEPT = 0.006, 0.1
+# The same after the first round, when what goes is lost and what stays is looked at again.
+_CHANCE_THEN = 0.5
 # The share of rows on which the edits of a rubric change the verdict.
 _CHANGED = 0.17
 # Of the calls so much at most is kept for pruning and for the choice among the finalists.
@@ -303,7 +308,7 @@ class _Search:
         full = self._on_all_rows(self.best)
         rows = self._changed(self.task.train)
         pruner = Pruner(
-            self.purchases, self.guard, self.task.rows.truth, [rows], chance=0.3, least=1
+            self.purchases, self.guard, self.task.rows.truth, [rows], _CHANCE_THEN, least=1
         )
         edits, _ = pruner.prune(full.edits)
         if edits != full.edits:
@@ -468,6 +473,7 @@ class _Search:
             parent,
             rubric,
             _FUTILE[min(self.round, 1)],
+            _FIRST[min(self.round, 1)],
         )
         tries = sum(1 for one in self.tried if one.asked)
         outcome = race.run(
@@ -662,7 +668,7 @@ def finalist(
     truth: BoolArray = task.rows.truth[rows]
     passes_before, passes_after = first[both] == 1, second[both] == 1
     scores = purchases.scores(task.rubric)
-    cut = best_cut(task.rows.truth[task.train], scores[task.train], task.score)
+    cut = cut_for_aim(task.rows.truth[task.train], scores[task.train], task.score)
     return Finalist(
         rubric,
         edits,
