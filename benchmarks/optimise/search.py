@@ -69,8 +69,8 @@ KEPT = {
         sealed=300,
     ),
 }
-"""Families on whose worlds nothing was ever chosen, for our own engine. Constants of the search were chosen on worlds
-100 to 199 of `FAMILIES`; what is reported is of worlds 0 to 39.
+"""Families on whose worlds nothing was ever chosen, for our own engine. Constants of the search
+were chosen on worlds 100 to 149 of `FAMILIES`; what is reported is of worlds 0 to 39.
 """
 ENGINES = ("own", "gepa", "textgrad")
 

@@ -75,7 +75,7 @@ def test_a_rubric_that_is_certified_is_written_and_used_as_it_stands(
     assert {each.most_calls for each in told} == {1200}
     assert found.rubric is not None
     assert "number of the passage" in (tmp_path / "new.md").read_text()
-    assert found.calls <= 1200
+    assert found.forecast.least <= found.calls <= found.forecast.cap == 1200
     with ragassay.evaluate(
         rows()[:8],
         "faithful",
@@ -105,37 +105,31 @@ def test_no_call_is_made_beyond_the_cap_and_a_higher_one_goes_on(
     assert server.stats()["calls"] <= 1200
 
 
-@pytest.mark.parametrize(
-    "other",
-    [{"aim": "kappa"}, {"seed": 3}, {"judge": "openai:judge-2"}],
-    ids=["aim", "seed", "judge"],
-)
 def test_sealed_rows_are_opened_once_and_another_search_is_refused_before_it_pays(
-    ask: Any, server: LLMServer, other: dict[str, Any]
+    ask: Any, server: LLMServer
 ) -> None:
     """Another search over the same rows would certify chance sooner or later: with seed after seed
     even the same candidates.
     """
-    assert ask(rows()).certified
-    bought = server.calls
-    with pytest.raises(SetupError, match="opened before") as refused:
-        ask(rows(), **other)
-    assert refused.value.code == "E0704"
-    # Other ids and the labels of another colleague do not make them other rows.
-    renamed = [{**row, "id": f"new-{row['id']}"} for row in rows()]
-    with pytest.raises(SetupError, match="opened before"):
-        ask(renamed, **other)
-    assert server.calls == bought
-
-
-def test_a_search_that_opened_its_rows_shows_the_same_result_under_other_caps(
-    ask: Any, server: LLMServer
-) -> None:
     first = ask(rows(), max_calls=900)
+    assert first.certified
     bought = server.calls
+    # Other ids do not make them other rows.
+    renamed = [{**row, "id": f"new-{row['id']}"} for row in rows()]
+    for labels, other in (
+        (rows(), {"aim": "kappa"}),
+        (rows(), {"seed": 3}),
+        (rows(), {"judge": "openai:judge-2"}),
+        (renamed, {}),
+    ):
+        with pytest.raises(SetupError, match="opened before") as refused:
+            ask(labels, **other)
+        assert refused.value.code == "E0704"
+    # The same search under another cap goes the way that it went, and is no second test.
     again = ask(rows(), max_calls=5000)
-    assert (server.calls, again.rubric) == (bought, first.rubric)
+    assert again.rubric == first.rubric
     assert "opened by this search before" in str(again)
+    assert server.calls == bought
 
 
 def test_rows_that_can_certify_nothing_stay_sealed(ask: Any, server: LLMServer) -> None:
@@ -168,11 +162,8 @@ def test_a_reflector_that_never_replies_is_no_missing_gain(ask: Any, server: LLM
     with pytest.raises(ProviderError) as failed:
         ask(rows())
     assert failed.value.code == "E0708"
-    server.answer = answers
-    bought = server.calls
-    assert ask(rows()).certified
-    # The baseline and its noise, 163 calls, are not bought again.
-    assert server.calls - bought < 350
+    # Three calls were tried, after 113 of the baseline and 50 of its noise.
+    assert 166 <= server.calls < 200
 
 
 def test_a_reflector_that_costs_more_than_the_cap_is_not_asked(ask: Any, server: LLMServer) -> None:
@@ -182,15 +173,14 @@ def test_a_reflector_that_costs_more_than_the_cap_is_not_asked(ask: Any, server:
     assert found.cost < 1.0
 
 
-@pytest.mark.parametrize("max_cost", [0.12, 0.25])
 def test_money_for_the_certificate_is_kept_so_that_no_sealed_row_is_opened_in_vain(
-    ask: Any, max_cost: float
+    ask: Any,
 ) -> None:
     """A cap that stopped a certificate half way would cost the rows and give nothing."""
     options = {"price": "1,2", "reflector_price": "1,2"}
     with suppress(BudgetExhausted):
-        found = ask(rows(), max_cost=max_cost, **options)
-        assert found.cost <= max_cost
+        found = ask(rows(), max_cost=0.12, **options)
+        assert found.cost <= 0.12
         assert found.certificate is None or found.certificate.finalists[0].rows == 47
     # Whatever happened, a higher cap leads to a result: no row was opened for nothing.
     assert ask(rows(), max_cost=5.0, **options).certified
