@@ -58,6 +58,7 @@ from ragassay.core.memory import TO_READ, claim_memory
 from ragassay.core.metric_role import NO_ROLE, Role, Showing, Shown, Stage
 from ragassay.core.request import Request
 from ragassay.core.run import (
+    DIRECT,
     MEASURING,
     Batch,
     BesideUsers,
@@ -80,6 +81,7 @@ from ragassay.core.run import (
 )
 from ragassay.core.sample import AppUsage, BadRow, Context, Sample
 from ragassay.core.score import Counts, Part, Score, Verdict
+from ragassay.core.score_map import ScoreMap
 from ragassay.core.trust import (
     DESIGNS,
     FIGURES,
@@ -178,11 +180,13 @@ __all__ = [
     "Role",
     "RowsWarning",
     "RowResult",
+    "DIRECT",
     "MEASURING",
     "NO_ROLE",
     "RunState",
     "Sample",
     "Score",
+    "ScoreMap",
     "SetUp",
     "SetupError",
     "Shift",
