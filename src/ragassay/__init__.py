@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         repeat,
     )
     from ragassay.tuning.door import aoptimise, optimise
+    from ragassay.watch.door import watch_traffic
 
 __all__ = [
     "Context",
@@ -105,6 +106,7 @@ __all__ = [
     "stress_test",
     "trace",
     "turn",
+    "watch_traffic",
 ]
 
 _lazy_name = lazy_names(
@@ -129,6 +131,7 @@ _lazy_name = lazy_names(
         "stress.door": ("astress_test", "stress_test"),
         "trust": ("audit_table",),
         "tuning.door": ("aoptimise", "optimise"),
+        "watch.door": ("watch_traffic",),
         "trust.measure": (
             "benchmark",
             "calibrate",

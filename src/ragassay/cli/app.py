@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ragassay.cli import doctor, interop, judging, stress, tracing, trust, tuning, web
+from ragassay.cli import doctor, interop, judging, stress, tracing, trust, tuning, watch, web
 from ragassay.cli.config import take_default_config
 from ragassay.cli.gate import gate as gate_command
 from ragassay.cli.github import guard_output
@@ -419,6 +419,7 @@ _COMMANDS = (
     (interop.convert, "convert", "Write rows in another tool's shape."),
     (interop.mlflow, "mlflow", "Write a run into MLflow."),
     (tracing.receive, "receive", "Receive traces of an application (OTLP)."),
+    (watch.watch, "watch", "Judge a sample of what arrives; alerts, drift."),
 )
 for _function, _name, _short in _COMMANDS:
     app.command(name=_name, short_help=_short)(_function)

@@ -11,11 +11,12 @@ import typer
 
 from ragassay.cli.output import note, print_blocks, print_result, store_file
 from ragassay.cli.parameters import HtmlOption, JsonOption, SeedOption, StoreOption, grouped
-from ragassay.core.errors import NothingToDo, SetupError
+from ragassay.core.errors import EnvironmentFailure, NothingToDo, SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ragassay.report.tables import Block
     from ragassay.testsets.results import Prepared
 
 testset_app = typer.Typer(
@@ -106,6 +107,7 @@ def make(  # plain: a parameter is an option with its help
             return
         raise
     print_result("testset", made, json_, set_report)
+    _keep(store, str(out or docs), set_report(made))
     if html is not None:
         write_blocks_html("Test set", set_report(made), html)
         note(f"wrote {html}")
@@ -135,6 +137,7 @@ def check(
     """Check a test set: gates, duplicates, coverage, likeness to real queries."""
     from ragassay.report import check_output_file
     from ragassay.report.blocks_html import write_blocks_html
+    from ragassay.store import is_there
     from ragassay.testsets.door import check_testset
     from ragassay.testsets.reports import check_report
 
@@ -146,6 +149,8 @@ def check(
         print_result("testset_check", found, json_, check_report)
     else:
         print_blocks(blocks)
+    if is_there(store_file(None)):
+        _keep(None, str(set_file), check_report(found, path=str(set_file)))
     if sheet is not None:
         then = f"ragassay testset check {set_file} --labels {sheet}"
         note(f"wrote {sheet}; fill in `accept`, then: {then}")
@@ -231,3 +236,17 @@ def _confirmed() -> bool:
             "E0806", "Nobody is there to confirm the plan.", fix="read it above, and give --yes"
         )
     return typer.confirm("Start?", err=True)
+
+
+def _keep(store: str | None, title: str, blocks: list[Block]) -> None:
+    """Keep the report where `ragassay view` finds it; a store that cannot be written is no reason
+    to lose a set.
+    """
+    from ragassay.runs.kept_reports import TEST_SET, keep_report
+    from ragassay.store import Store
+
+    try:
+        with Store.open(store_file(store)) as opened:
+            keep_report(opened, TEST_SET, title, blocks)
+    except EnvironmentFailure as failure:
+        note(f"the report is not kept for `ragassay view`: {failure.what}")

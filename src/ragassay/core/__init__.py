@@ -46,6 +46,7 @@ from ragassay.core.judgment import (
     ORDERS_DISAGREE,
     REDACTED,
     REPAIRED,
+    SAYS_OTHERWISE,
     Evidence,
     Judgment,
     JudgmentAddress,
@@ -79,6 +80,7 @@ from ragassay.core.run import (
 )
 from ragassay.core.sample import AppUsage, BadRow, Context, Sample
 from ragassay.core.score import Counts, Part, Score, Verdict
+from ragassay.core.score_map import ScoreMap
 from ragassay.core.trust import (
     DESIGNS,
     FIGURES,
@@ -152,6 +154,7 @@ __all__ = [
     "NO_RATIONALE",
     "REDACTED",
     "REPAIRED",
+    "SAYS_OTHERWISE",
     "KnownModel",
     "Judgment",
     "JudgmentAddress",
@@ -181,6 +184,7 @@ __all__ = [
     "RunState",
     "Sample",
     "Score",
+    "ScoreMap",
     "SetUp",
     "SetupError",
     "Shift",

@@ -110,22 +110,22 @@ class RunRecords:
 
     def newest_first(self, limit: int, before: str = "", names: str = "") -> list[StoredRun]:
         """The last `limit` runs; before: of those that were made before this one; names: "used"
-        leaves out those that measured a judge.
+        leaves out those that measured a judge, "measuring" all others.
         """
         runs = schema.runs.c
         where = runs.state != COPYING
         if before:
             where &= runs.id < self.number(before)
-        if names == "used":
-            where &= runs.name.not_like(f"{MEASURING}%")
+        if names:
+            where &= _named(names)
         return self._stored(where, limit)
 
     def count(self, names: str = "") -> int:
         """How many runs there are; names: as in `newest_first`."""
         runs = schema.runs.c
         query = select(func.count()).where(runs.state != COPYING)
-        if names == "used":
-            query = query.where(runs.name.not_like(f"{MEASURING}%"))
+        if names:
+            query = query.where(_named(names))
         return int(self._access.scalar(query) or 0)
 
     def stamp(self, run_id: str) -> tuple[str, str]:
@@ -139,6 +139,12 @@ class RunRecords:
             self._numbers.pop(run_id, None)
             self.number(run_id)
         return str(found[0].state), str(found[0].updated)
+
+    def has(self, run_id: str) -> bool:
+        """Whether there is a run of this id."""
+        runs = schema.runs.c
+        query = select(runs.id).where(runs.run_id == codec.as_key(run_id), runs.state != COPYING)
+        return self._access.scalar(query) is not None
 
     def newest_id(self) -> str:
         """The id of the run that was made last, "" when there is none."""
@@ -261,6 +267,13 @@ class RunRecords:
             updated=record.updated,
             writer=writer,
         )
+
+
+def _named(names: str) -> ColumnElement[bool]:
+    """Runs by their names: "used", or "measuring"."""
+    name = schema.runs.c.name
+    measures = name.like(f"{MEASURING}%")
+    return measures if names == "measuring" else ~measures
 
 
 def _records_and_tallies(

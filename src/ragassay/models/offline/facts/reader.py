@@ -17,6 +17,8 @@ from operator import attrgetter
 from typing import TypeVar
 
 from ragassay.models.offline.facts.clauses import Reading, Word, start_of
+from ragassay.models.offline.facts.another_name import told_of_another_name
+from ragassay.models.offline.facts.contrary import contraries
 from ragassay.models.offline.facts.comparisons import turned_comparisons
 from ragassay.models.offline.facts.dates import Date
 from ragassay.models.offline.facts.denied_clauses import denied_clauses
@@ -112,6 +114,7 @@ class FactReader:
         found += sides
         if not any(sides):  # which name the very word
             found += denied_clauses(claim, self._passages, self._weight)
+            found += contraries(claim, self._passages, self._weight)
         found += [self._level(level) for level in claim.levels]
         return [finding for finding in found if finding is not None]
 
@@ -240,7 +243,12 @@ class FactReader:
         asked = self._question.names_with(self._capitals)
         mine, theirs = self._names_of_claim, self._names
         rule = ToldOfAnother(self._claim, mine, self._passages, theirs, asked, self._weight)
-        return rule.findings()
+        found = rule.findings()
+        if not found:
+            found = told_of_another_name(
+                self._claim, mine, self._passages, theirs, asked, self._weight
+            )
+        return found
 
     def _side(self, mine: Side) -> Finding | None:
         if self._claim.is_comparison(mine.word):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ragassay.models.offline.facts.clause_polarity import PolarClause, polar_clauses
 from ragassay.models.offline.facts.clauses import Reading, Word, content_words, near, read
 from ragassay.models.offline.facts.dates import Date, dates
+from ragassay.models.offline.facts.meaning import ClauseMeaning, clause_meanings
 from ragassay.models.offline.facts.names import Name, capitalised, names, opening_words
 from ragassay.models.offline.facts.polarity import (
     Side,
@@ -26,7 +27,7 @@ class TextFacts:
     """The facts of a text. vocabulary: its words in lower case; capitals: those that are names
     beyond doubt; openers: those that open a sentence, where any word has a capital.
     content_by_sentence: sentence -> its content words; stems_by_clause: clause -> the stems of its
-    own. polar_clauses: its clauses, and whether each denies.
+    own. polar_clauses: its clauses, and whether each denies; meanings: what each clause says.
     """
 
     reading: Reading
@@ -41,6 +42,7 @@ class TextFacts:
     content_by_sentence: Mapping[int, Sequence[Word]]
     stems_by_clause: Mapping[int, frozenset[str]]
     polar_clauses: tuple[PolarClause, ...]
+    meanings: tuple[ClauseMeaning, ...]
     _near: dict[tuple[int, int], dict[str, float]] = field(default_factory=dict, repr=False)
 
     def near(self, start: int, end: int) -> dict[str, float]:
@@ -108,6 +110,7 @@ def read_facts(text: str) -> TextFacts:
         content_words(reading, "sentence"),
         _stems_by_clause(reading),
         tuple(polar_clauses(reading)),
+        clause_meanings(reading),
     )
 
 
