@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # Many tests wait for servers and kills: two at a time take half as long.
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 
-.PHONY: setup demo test test-fast test-local test-frameworks test-engines soak check docs bench lock clean
+.PHONY: setup demo test test-fast test-local test-frameworks test-engines soak check docs site bench lock clean
 
 setup: .venv/.ready
 
@@ -73,6 +73,10 @@ check: setup
 # Pages that come from the code: metrics, names in other tools, error codes.
 docs: setup
 	$(PY) tools/write_docs.py
+
+# The documentation as a site in build/site: plain files, to be opened or served by anything.
+site: setup
+	$(PY) tools/build_site.py
 
 # Every figure of benchmarks/results, one after the other (about an hour; needs the labelled data and the common bench beside the project).
 bench: setup

@@ -302,7 +302,9 @@ class RowToLabel:
 @dataclass(frozen=True, slots=True)
 class LabelAnswer:
     """What a person answered about a row, at one time: the last answer is the one that counts.
-    value: None where the person cannot tell.
+    value: None where the person cannot tell. repeat: the row was handed out to the same person once
+    more, to see whether they agree with themselves; such an answer is no label. revealed: the
+    person chose to see the judge's verdict after this answer, which is then not changed any more.
     """
 
     row_id: str
@@ -310,6 +312,8 @@ class LabelAnswer:
     value: float | None
     rationale: str = ""
     created: str = ""
+    repeat: bool = False
+    revealed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

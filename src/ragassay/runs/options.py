@@ -16,9 +16,10 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from ragassay.core import Manifest, SetupError, shorten
+from ragassay.core import SetupError, shorten
 
 if TYPE_CHECKING:
+    from ragassay.core import Manifest
     from ragassay.models.settings import ModelSettings
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragassay.api import open_store
 from ragassay.core import NothingToDo, digest
@@ -21,6 +21,9 @@ from ragassay.tuning.record import SearchRecord
 from ragassay.tuning.spending import Spending
 from ragassay.tuning.splits import SHARES
 from ragassay.tuning.target import target_of
+
+if TYPE_CHECKING:
+    from ragassay.store import Store
 
 CALLS = 2000
 """Calls that an optimisation may buy where no cap is given."""
@@ -153,7 +156,22 @@ def _run(
         if asked.proposer and asked.target.searchable:
             model = connect(asked.proposer, **proposer_options)
             proposer = stack.enter_context(ModelProposer(model, record, spending))
-        return Optimiser(ready, bench, record, spending, watch).run(proposer, out)
+        result = Optimiser(ready, bench, record, spending, watch).run(proposer, out)
+        _keep(opened, result)
+        return result
+
+
+def _keep(store: Store, result: Optimisation) -> None:
+    """Keep the report, with both texts of a rubric that was changed."""
+    from ragassay.judges import rubric_text
+    from ragassay.runs.kept_reports import OPTIMISATION, keep_report
+    from ragassay.tuning.reports import optimisation_report
+
+    texts = {}
+    if result.rubric is not None:
+        texts = {"before": rubric_text(result.rubric_before), "after": rubric_text(result.rubric)}
+    blocks = optimisation_report(result, details=True)
+    keep_report(store, OPTIMISATION, result.metric, blocks, judge=result.judge, **texts)
 
 
 def _proposer_options(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ragassay.api import open_run
 from ragassay.core import HumanLabel, SetupError, Verdict
 from ragassay.runs.label_scales import default_cut, scale_of_labels
+from ragassay.trust.decisions import independent
 from ragassay.trust.measure.run_labels import labelled_metric, labels_of_run
 from ragassay.trust.option_checks import check, check_cuts, check_draws
 
@@ -143,7 +144,7 @@ def _read_run(run: Run, metric: str | None, people: _People) -> _Judge:
     """
     name = labelled_metric(run, metric)
     if not people.labels:
-        people.labels = list(labels_of_run(run, name))
+        people.labels = independent(labels_of_run(run, name))
     scores: dict[str, float] = {}
     passes: dict[str, bool] = {}
     for row in run:

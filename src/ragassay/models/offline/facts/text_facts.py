@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ragassay.models.offline.facts.clause_polarity import PolarClause, polar_clauses
 from ragassay.models.offline.facts.clauses import Reading, Word, content_words, near, read
 from ragassay.models.offline.facts.dates import Date, dates
+from ragassay.models.offline.facts.meaning import ClauseMeaning, clause_meanings
 from ragassay.models.offline.facts.names import Name, capitalised, names, opening_words
 from ragassay.models.offline.facts.polarity import (
     Side,
@@ -26,7 +27,7 @@ class TextFacts:
     """The facts of a text. vocabulary: its words in lower case; capitals: those that are names
     beyond doubt; openers: those that open a sentence, where any word has a capital.
     content_by_sentence: sentence -> its content words; stems_by_clause: clause -> the stems of its
-    own. polar_clauses: its clauses, and whether each denies.
+    own. polar_clauses: its clauses, and whether each denies; meanings: what each clause says.
     """
 
     reading: Reading
@@ -41,6 +42,7 @@ class TextFacts:
     content_by_sentence: Mapping[int, Sequence[Word]]
     stems_by_clause: Mapping[int, frozenset[str]]
     polar_clauses: tuple[PolarClause, ...]
+    meanings: tuple[ClauseMeaning, ...]
     _near: dict[tuple[int, int], dict[str, float]] = field(default_factory=dict, repr=False)
 
     def near(self, start: int, end: int) -> dict[str, float]:
@@ -62,8 +64,11 @@ class TextFacts:
 
     def is_comparison(self, word: Word) -> bool:
         """Whether a word compares two things: "cheaper than", "more medals than"."""
-        words = self.reading.words_in(word.end, self.reading.sentences[word.sentence][1])[:4]
+        start, end = self.reading.sentences[word.sentence]
+        words = self.reading.words_in(word.end, end)[:4]
+        before = self.reading.words_in(start, word.start)[-1:]
         is_comparative = word.lower.endswith("er") or word.lower in ("more", "less")
+        is_comparative = is_comparative or any(w.lower in ("more", "less") for w in before)
         return is_comparative and any(each.lower == "than" for each in words)
 
     def denies(self, place: int) -> bool:
@@ -77,6 +82,10 @@ class TextFacts:
         start, end = self.reading.clauses[self.reading.clause_at(place)]
         words = self.reading.words_in(start, end)
         return any(word.lower == "than" for word in words) and any(map(is_negation, words))
+
+    def clause_denies(self, place: int) -> bool:
+        """Whether the clause of a place denies what it says, in whatever words."""
+        return self.meanings[self.reading.clause_at(place)].denies
 
     def negations(self, side: Side) -> tuple[int, int]:
         """How many words turn what is said by a word: those of its clause and what makes an
@@ -108,6 +117,7 @@ def read_facts(text: str) -> TextFacts:
         content_words(reading, "sentence"),
         _stems_by_clause(reading),
         tuple(polar_clauses(reading)),
+        clause_meanings(reading),
     )
 
 

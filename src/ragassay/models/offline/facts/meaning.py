@@ -1,0 +1,250 @@
+"""How much of what a claim says a passage says, in whatever words, and whether it says the
+contrary.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from ragassay.models.offline.facts.clauses import Reading, Word
+from ragassay.models.offline.facts.concepts import Item, items, keys_of, sign_between
+from ragassay.models.offline.facts.polarity import is_exception, is_full_negation, is_negation
+from ragassay.models.offline.facts.word_lists import word_set
+
+_LIGHT = 0.3
+"""Weight of a word that says little beside that of one that does."""
+
+BEFORE, BEHIND = 0.7, 0.3
+"""Weight of what stands in a clause of the sentence before one, or behind it."""
+
+_MIXED = re.compile(
+    r"\b(?:not only|not just|no (?:more|less|fewer|later|earlier|sooner|younger|older)"
+    r"|no longer than|not (?:more|less|fewer|later|earlier|longer|older|younger) than"
+    r"|not (?:to )?exceed|no matter|no doubt|or not"
+    r"|not (?:all|every|each|everyone|always|quite|necessarily|yet)|why not)\b"
+    r"|\bthan (?!\d|one |two |three |four |five |six |ten |half |a )",
+    re.IGNORECASE,
+)
+_NO_LONGER = re.compile(r"\bno longer\b(?! than)", re.IGNORECASE)
+_THAN = re.compile(r"\bthan\b", re.IGNORECASE)
+_RESTRICTING = re.compile(
+    r"\b(?:that|which|who) (?:is|are|was|were|do|does|did|has|have|had|can|could)$", re.IGNORECASE
+)
+_RESTRICTED = re.compile(r"\b(?:that|which|who) \w+ not\b", re.IGNORECASE)
+_ANSWER = re.compile(
+    r"\W*(?:yes|no|correct|right|unfortunately|sorry)\b\s*[,.:;–—-]", re.IGNORECASE
+)
+_IF = re.compile(r"\W*(?:if|when|whether|unless|until|except|once|even|provided)\b", re.IGNORECASE)
+
+_DROPPED = word_set("light_verbs")
+
+
+class ClauseMeaning(NamedTuple):
+    """What a clause says. denies: whether it denies as a whole; is_mixed: whether that cannot be
+    told. target: the first item that says something behind what denies. is_condition: whether it
+    only says when the rest holds. keys: all that another word may share with one of the items.
+    """
+
+    start: int
+    end: int
+    sentence: int
+    items: tuple[Item, ...]
+    denies: bool
+    is_mixed: bool
+    target: Item | None
+    is_condition: bool
+    keys: frozenset[str]
+
+
+def clause_meanings(reading: Reading) -> tuple[ClauseMeaning, ...]:
+    """What each clause of a text says."""
+    found: list[ClauseMeaning] = []
+    for clause, (start, end) in enumerate(reading.clauses):
+        words = reading.words_in(start, end)
+        sentence = reading.sentence_of_clause[clause]
+        found.append(_clause_meaning(reading.text, words, (start, end), sentence))
+    return tuple(found)
+
+
+def _clause_meaning(
+    text: str, words: Sequence[Word], place: tuple[int, int], sentence: int
+) -> ClauseMeaning:
+    every = list(items(words))
+    denying = [item.first for item in every if denies(item)]
+    denying += _negations(text, words, place, every)
+    target = None
+    said = [item for item in every if not _says_nothing(item, words)]
+    longer = {at + 1 for at in denying if _NO_LONGER.match(text, words[at].start, place[1])}
+    said = [item for item in said if item.first not in longer]
+    if denying:
+        behind = (item for item in said if item.first > min(denying) and not item.is_light)
+        target = next(behind, None)
+    is_mixed = any(map(is_exception, words)) or _MIXED.search(text, *place) is not None
+    is_mixed = is_mixed or bool(denying and _THAN.search(text, *place))
+    # "Money that is not used": it only says which money is meant.
+    is_mixed = is_mixed or bool(not denying and _RESTRICTED.search(text, *place))
+    is_condition = _IF.match(text, *place) is not None
+    is_denied = len(denying) % 2 == 1
+    return ClauseMeaning(
+        *place, sentence, tuple(said), is_denied, is_mixed, target, is_condition, keys_of(said)
+    )
+
+
+def _negations(
+    text: str, words: Sequence[Word], place: tuple[int, int], every: Sequence[Item]
+) -> list[int]:
+    """Where plain negations stand that are no part of a phrase."""
+    start, end = place
+    answer = _ANSWER.match(text, start, end)
+    begins = answer.end() if answer else start
+    inside: set[int] = set()
+    for item in every:
+        if item.meanings:
+            inside.update(range(item.first, item.last))
+    found: list[int] = []
+    is_neither = False
+    for at, word in enumerate(words):
+        if word.start < begins or at in inside or (is_neither and word.lower == "nor"):
+            continue
+        is_neither = is_neither or word.lower == "neither"
+        if _RESTRICTING.search(text[start : word.start].rstrip()):
+            continue
+        if is_full_negation(words, at) or (
+            is_negation(word) and _NO_LONGER.match(text, word.start, end)
+        ):
+            found.append(at)
+    return found
+
+
+def _says_nothing(item: Item, words: Sequence[Word]) -> bool:
+    if item.meanings:
+        return False
+    return item.stem in _DROPPED or is_negation(words[item.first])
+
+
+def denies(item: Item) -> bool:
+    """Whether a word denies what its clause says, whatever it may mean."""
+    return bool(item.meanings) and all(m.denies and m.sign < 0 for m in item.meanings)
+
+
+class Shared(NamedTuple):
+    """What a clause of a passage has of one of the claim. share: how much of it, in [0, 1]; own:
+    how much stands in the clause itself. same: the items that it has; turned: those that stand on
+    the other side there.
+    """
+
+    share: float
+    own: float
+    same: tuple[Item, ...]
+    turned: tuple[Item, ...]
+
+
+class Around(NamedTuple):
+    """The items of the other clauses of a sentence."""
+
+    before: Sequence[Item]
+    behind: Sequence[Item]
+
+
+def shared(mine: Collection[tuple[Item, float]], own: Sequence[Item], around: Around) -> Shared:
+    """What a clause with its own items has of those of the claim, each with how much it counts."""
+    total = got = of_own = 0.0
+    same, turned = _pairs([item for item, _ in mine], own)
+    for item, value in mine:
+        total += value
+        if item in same or item in turned:
+            got += value
+            of_own += value
+        elif _has(around.before, item):
+            got += BEFORE * value
+        elif _has(around.behind, item):
+            got += BEHIND * value
+    if not total:
+        return Shared(0.0, 0.0, (), ())
+    return Shared(got / total, of_own / total, tuple(same), tuple(turned))
+
+
+def _has(others: Sequence[Item], item: Item) -> bool:
+    return any(sign_between(item, other) > 0 for other in others)
+
+
+def _pairs(mine: Sequence[Item], own: Sequence[Item]) -> tuple[list[Item], list[Item]]:
+    """The items that the others have, and those that they have on the other side; what says the
+    same is paired first.
+    """
+    left = list(own)
+    same: list[Item] = []
+    for item in mine:
+        other = next((each for each in left if sign_between(item, each) > 0), None)
+        if other is not None:
+            same.append(item)
+    for item in same:
+        other = next((each for each in left if sign_between(item, each) > 0), None)
+        if other is not None:
+            left.remove(other)
+    turned: list[Item] = []
+    for item in mine:
+        if item in same:
+            continue
+        other = next((each for each in left if sign_between(item, each) < 0), None)
+        if other is not None:
+            left.remove(other)
+            turned.append(item)
+    return same, turned
+
+
+def item_weight(item: Item, weight: Callable[[str], float]) -> float:
+    """How much an item counts: a rare word more than a frequent one."""
+    value = max(weight(part) for part in item.stem.split(" "))
+    return value * (_LIGHT if item.is_light else 1.0)
+
+
+def told_share(
+    said: Sequence[Sequence[ClauseMeaning]],
+    passages: Sequence[Sequence[ClauseMeaning]],
+    weight: Callable[[str], float],
+) -> float:
+    """How much of what the least told sentence of a claim says stands together in the passages.
+
+    said: the clauses of each sentence of the claim; passages: the clauses of each passage.
+    """
+    least = 1.0
+    for clauses in said:
+        mine = list(chain.from_iterable(clause.items for clause in clauses))
+        if mine:
+            least = min(least, _sentence_share(mine, passages, weight))
+    return least
+
+
+def _sentence_share(
+    mine: Sequence[Item],
+    passages: Sequence[Sequence[ClauseMeaning]],
+    weight: Callable[[str], float],
+) -> float:
+    values = {item: item_weight(item, weight) for item in mine}
+    total = sum(values.values())
+    keys = keys_of(mine)
+    best = 0.0
+    for clauses in passages:
+        has: dict[int, set[Item]] = {}
+        for clause in clauses:
+            if not keys.isdisjoint(clause.keys):
+                found = has.setdefault(clause.sentence, set())
+                found.update(item for item in values if _is_in(clause.items, item))
+        somewhere = set[Item]().union(*has.values())
+        for own in has.values():
+            got = sum(values[item] for item in own)
+            got += ELSEWHERE * sum(values[item] for item in somewhere - own)
+            best = max(best, got / total if total else 0.0)
+    return best
+
+
+def _is_in(others: Sequence[Item], item: Item) -> bool:
+    return any(sign_between(item, other) for other in others)
+
+
+ELSEWHERE = 0.5
+"""Weight of what stands in another sentence of the passage."""
