@@ -21,7 +21,7 @@ def test_a_watch_is_shown_with_bands_alerts_and_a_map_that_has_a_table(store: St
         ]
         arrive(store, turns, time.time() - 5)
         marks = ["groundedness>=0.9"]
-        traffic = watch_traffic(store=store.address, metrics="groundedness", sample=1, marks=marks)
+        traffic = watch_traffic(store=store.location, metrics="groundedness", sample=1, marks=marks)
         assert traffic.marks[0].standing
         page = client.ask("/traffic")
         assert page.status == 200

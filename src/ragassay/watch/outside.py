@@ -100,6 +100,8 @@ def look(store: Store, name: str) -> Traffic | None:
     accounts = accounts_of(records, name)
     drawn, why = traffic_map(rows[-_MOST_POINTS:], store.span_records, shown["seed"])
     last = records.last_received(name)
+    batches = records.batches(name, state.now - LONGEST_S)
+    last_run = batches[-1].run if batches else ""
     budgets = [read_budget(text) for text in shown["budgets"]]
     outage = [f"the judge cannot be asked: {state.down_why}"] if state.down_why else []
     return Traffic(
@@ -129,5 +131,6 @@ def look(store: Store, name: str) -> Traffic | None:
         labels=(),
         notes=(*state.notes, *outage, *filter(None, [why])),
         outage=state.down_why,
+        last_run=last_run,
         map=drawn,
     )

@@ -358,6 +358,7 @@ class Watcher:
             labels=tuple(self._labels(runs, rows)),
             notes=(*self._notes(), *filter(None, [why])),
             outage=state.down_why,
+            last_run=recent[-1].run if recent else "",
             map=drawn,
         )
 
