@@ -87,6 +87,9 @@ SLOW_FILES = (
     "trust/test_sampling.py",
     "tuning/test_bench.py",
     "tuning/test_optimise.py",
+    "watch/test_results.py",
+    "watch/test_targets.py",
+    "watch/test_watcher.py",
 )
 
 

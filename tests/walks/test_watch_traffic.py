@@ -92,7 +92,6 @@ def test_a_sample_of_what_arrives_is_judged_and_a_fall_in_quality_alerts(
 
 
 def test_before_any_traffic_it_says_so(shell: Shell) -> None:
-    shell("ragassay demo")
     nothing = shell("ragassay watch --once")
     assert nothing.lines[0] == ("traffic: no row arrived in the last 24 h. Nothing is measured.")
     wrong = shell("ragassay watch --once --mark 'groundedness>=1.5'", code=2)
