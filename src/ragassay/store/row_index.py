@@ -362,6 +362,12 @@ def _match(text: str) -> str:
     return " AND ".join(terms)
 
 
+def entry_of(row: RowResult) -> RowEntry:
+    """A row as a list shows it that has no index to read from."""
+    index, row_id, verdict, cause, _, done, question = _line(row, 0.0)
+    return RowEntry(index, row_id, verdict, cause, done, question, None, None)
+
+
 def open_index(path: Path, stamp: str) -> RowIndex | None:
     """The index at a path, None where there is none of this stamp and of today's form."""
     if not path.is_file():
