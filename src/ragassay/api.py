@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from ragassay.report import Comparison
     from ragassay.runs import Forecast
     from ragassay.runs.application import App
+    from ragassay.runs.plan import Plan
+    from ragassay.runs.session import Session
     from ragassay.runs.ticker import Tell, Watch
     from ragassay.store import Store, StoredRun
 
@@ -378,12 +380,47 @@ async def _evaluate(
     *,
     in_callers_loop: bool = False,
 ) -> Run:
-    from ragassay import distributed
-    from ragassay.runs.forecast import spend_before_a_run
-    from ragassay.runs.session import Session
-
-    check_keep(keep)
     options = with_stored_map(options, store)
+    plan = await _checked_plan(rows, options, metrics, app, keep, tell, in_callers_loop)
+    session = _recorded(plan, store, name, keep, watch, tell)
+    try:
+        return await session.run()
+    except BaseException:
+        session.store.close()
+        raise
+
+
+async def begin(
+    rows: object,
+    metrics: str | Sequence[str | Metric] | None = None,
+    *,
+    store: str | os.PathLike[str] | URL | None = None,
+    name: str = "",
+    tell: Tell | None = None,
+    **options: Any,
+) -> Session:
+    """A run that the store has and that has asked nothing yet: its `run` drives it to its end, its
+    `stop` ends it cleanly. For a program that must know the run's id beforehand; whoever gets it
+    closes its `store`. tell: called with how the rows are read. Arguments and errors as for
+    `evaluate`.
+    """
+    # A URL is an address, too: the store opens both.
+    taken = with_stored_map(make_options(options), store)  # type: ignore[arg-type]
+    plan = await _checked_plan(rows, taken, metrics, None, None, tell, False)
+    return _recorded(plan, store, name, None, None, None)
+
+
+async def _checked_plan(
+    rows: object,
+    options: Options,
+    metrics: str | Sequence[str | Metric] | None,
+    app: App | None,
+    keep: Mapping[str, object] | None,
+    tell: Tell | None,
+    in_callers_loop: bool,
+) -> Plan:
+    """The plan of a run, with every mistake in the set-up found before there is a run."""
+    check_keep(keep)
     plan = make_plan(rows, options, metrics, app=app, in_callers_loop=in_callers_loop)
     report_notes(plan, tell)
     await _not_stopped(tell)
@@ -391,6 +428,22 @@ async def _evaluate(
         from ragassay.distributed.ray_cluster import load
 
         load()  # raises where Ray is missing, before a run is in the store
+    return plan
+
+
+def _recorded(
+    plan: Plan,
+    store: str | os.PathLike[str] | URL | None,
+    name: str,
+    keep: Mapping[str, object] | None,
+    watch: Watch | None,
+    tell: Tell | None,
+) -> Session:
+    """The session of a new run, which is in the store and belongs to this process."""
+    from ragassay import distributed
+    from ragassay.runs.forecast import spend_before_a_run
+    from ragassay.runs.session import Session
+
     created = datetime.now(UTC).isoformat(timespec="seconds")
     opened = open_store(store)
     try:
@@ -401,8 +454,7 @@ async def _evaluate(
         manifest = manifest_of(plan, new_run_id(opened.newest()), created, __version__, name, keep)
         opened.create_run(manifest)
         opened.acquire(manifest.run_id)
-        session = Session(plan, opened, manifest, distribution=distributed, watch=watch, tell=tell)
-        return await session.run()
+        return Session(plan, opened, manifest, distribution=distributed, watch=watch, tell=tell)
     except BaseException:
         opened.close()
         raise
@@ -425,6 +477,7 @@ __all__ = [
     "Run",
     "aevaluate",
     "aresume",
+    "begin",
     "block_on",
     "compare",
     "evaluate",

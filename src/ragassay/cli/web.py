@@ -50,6 +50,13 @@ def serve(
         list[str] | None,
         typer.Option(help="A name under which it is called, such as a proxy's; may be repeated."),
     ] = None,
+    allow_judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A judge that requests to the HTTP API may name, such as openai:MODEL; its key and"
+            " address are those of this environment. Repeatable [default: offline alone]."
+        ),
+    ] = None,
     quiet: Annotated[
         float, typer.Option(min=0, help="Seconds without a new span until a trace is a row.")
     ] = 30.0,
@@ -62,8 +69,8 @@ def serve(
     ] = 50.0,
     store: StoreOption = None,
 ) -> None:
-    """Serve the web application to a team, and receive traces. On anything but this machine it
-    starts only with a token in RAGASSAY_WEB_TOKEN. RAGASSAY_WEB_LABELLER_TOKEN and
+    """Serve the web application and the HTTP API to a team, and receive traces. On anything but
+    this machine it starts only with a token in RAGASSAY_WEB_TOKEN. RAGASSAY_WEB_LABELLER_TOKEN and
     RAGASSAY_WEB_READER_TOKEN let people in who only label and read, RAGASSAY_TRACES_TOKEN
     applications that only send traces.
     """
@@ -80,6 +87,7 @@ def serve(
         roles={role: token for role, token in given.items() if token},
         traces=TraceSettings(os.environ.get(TRACES_TOKEN, "").strip(), quiet, keep_days),
         rate=rate,
+        judges=tuple(allow_judge or ()),
     ).checked()
     # A server that receives traces may be the first thing that a store is made for.
     with Store.open(store or default_location()) as opened:

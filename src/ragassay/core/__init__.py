@@ -58,6 +58,7 @@ from ragassay.core.memory import TO_READ, claim_memory
 from ragassay.core.metric_role import NO_ROLE, Role, Showing, Shown, Stage
 from ragassay.core.request import Request
 from ragassay.core.run import (
+    DIRECT,
     MEASURING,
     Batch,
     BesideUsers,
@@ -179,6 +180,7 @@ __all__ = [
     "Role",
     "RowsWarning",
     "RowResult",
+    "DIRECT",
     "MEASURING",
     "NO_ROLE",
     "RunState",

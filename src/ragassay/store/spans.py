@@ -181,6 +181,10 @@ class SpanRecords:
             if page:
                 _note_traces(connection, page)
                 _move(connection, _CURSOR, page[-1].id, position is None)
+            elif position and (connection.scalar(select(func.max(table.id))) or 0) < position:
+                # Numbers begin anew where all spans were deleted: those that are here are new.
+                _move(connection, _CURSOR, 0, False)
+                return 1
             return len(page)
 
         return self._access.write(work)
@@ -373,6 +377,12 @@ class SpanRecords:
             for row in self._access.all(query):
                 found[bytes(row.trace), row.number] = bytes(row.payload)
         return found
+
+    def last_log(self) -> int:
+        """The number of the last log record that is kept, 0 where there is none. Numbers begin anew
+        where all were deleted.
+        """
+        return int(self._access.scalar(select(func.max(schema.span_logs.c.id))) or 0)
 
     def logs_after(self, number: int, limit: int) -> list[NumberedLog]:
         """Log records behind the one of this number, in the order of arrival."""

@@ -22,6 +22,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.routing import compile_path
 
 from ragassay.core import RagAssayError
+from ragassay.web.api.application import Api
 from ragassay.web.guard import MOST_BYTES, App, Guard, RateLimit, Scope, TooLarge
 from ragassay.web.messages import Answer, Ask, Data, File, NotThere, Page, Redirect
 from ragassay.web.routes import ROUTES, Route
@@ -49,7 +50,7 @@ class Application:
         app.add_exception_handler(404, _unknown(self.site))
         app.add_exception_handler(405, _unknown(self.site))
         self.fastapi = app
-        self.asgi: App = Guard(
+        pages = Guard(
             app,
             settings.names,
             limit=RateLimit(settings.rate),
@@ -57,9 +58,12 @@ class Application:
             mounted=_mounted(self.site),
             most_bytes=_most_bytes,
         )
+        self.api = Api(self.site, pages)
+        self.asgi: App = self.api
 
     def close(self) -> None:
         """End what runs in the background."""
+        self.api.close()
         self.site.close()
 
 
@@ -230,7 +234,9 @@ def _problem(status: int, words: str) -> Page:
 
 def _sign_in_page(ask: Ask, method: str) -> Page:
     after = ask.here if method in ("GET", "HEAD") else "/"
-    return Page("sign_in.html.j2", {"after": after, "lost": method == "POST", "wrong": False}, 401)
+    lost = ask.form if method == "POST" else {}
+    values = {"after": after, "lost": lost, "lost_path": ask.here if lost else "", "wrong": False}
+    return Page("sign_in.html.j2", values, 401)
 
 
 def _unknown(site: Site) -> Callable[[Request, Exception], Awaitable[Response]]:

@@ -56,6 +56,7 @@ class WebSettings:
     further names under which the server may be called, such as that of a proxy, with their port
     where it is not the usual one. roles: tokens of readers and labellers. traces: None = none are
     received. rate: requests a second that one caller may make for long, ten times as many at once.
+    judges: those that requests to the HTTP API may name, beside the offline one.
     """
 
     host: str = "127.0.0.1"
@@ -65,6 +66,7 @@ class WebSettings:
     roles: Mapping[Role, str] = field(default_factory=dict, repr=False)
     traces: TraceSettings | None = None
     rate: float = 50.0
+    judges: tuple[str, ...] = ()
 
     def checked(self) -> WebSettings:
         """These settings with a token. Raises SetupError E0902 for an address that others can
