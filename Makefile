@@ -84,7 +84,7 @@ bench: setup
 
 # The lock file holds hashes and no addresses, so that any mirror serves.
 lock:
-	uv pip compile pyproject.toml --extra arrow --extra prices --extra postgres --extra ray --extra server --extra documents --extra gepa --group dev --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --extra arrow --extra prices --extra postgres --extra ray --extra server --extra grpc --extra documents --extra gepa --group dev --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock
 
 clean:

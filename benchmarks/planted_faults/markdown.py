@@ -27,6 +27,13 @@ ABOUT = {
         "Other texts of the same kinds, written at the same time and not looked at while the rules"
         " were built."
     ),
+    "paraphrased, built on": (
+        "Everyday texts whose good twins say it as a language model would. Rules of the reader of"
+        " facts were built on these."
+    ),
+    "paraphrased, held back": (
+        "Other texts of the same kind, written before those rules and measured once they stood."
+    ),
     "rules, dev rows": (
         "Good twins are dev rows that people called supported; rules planted the fault."
     ),

@@ -2,8 +2,9 @@
 
 A line of a file of pairs: {"id", "kind", "question", "contexts", "good", "bad"}; "question" may be
 missing. rows_by_hand.jsonl and rows_close_by_hand.jsonl were written for this benchmark, and the
-two everyday files, of 20 texts each, before the rules that they measure: the rules were built on
-the first, and the second was split off by text and only measured.
+two everyday files, of 20 texts each, and the two paraphrased ones, of 30 and 20 texts, before the
+rules that they measure: the rules were built on the first of each, and the second was only
+measured.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ BY_HAND = {
     "by hand, close to the passage": Path(__file__).with_name("rows_close_by_hand.jsonl"),
     "everyday, built on": Path(__file__).with_name("everyday_built_on.jsonl"),
     "everyday, held back": Path(__file__).with_name("everyday_held_back.jsonl"),
+    "paraphrased, built on": Path(__file__).with_name("paraphrased_built_on.jsonl"),
+    "paraphrased, held back": Path(__file__).with_name("paraphrased_held_back.jsonl"),
 }
 
 

@@ -187,7 +187,8 @@ def test_where_one_text_is_not_to_be_had_the_contexts_are_unknown_and_not_fewer(
 
     @ragassay.trace
     def ask(question: str) -> str:
-        return generate(question, search(question))
+        search(question)
+        return "It opened in 1932."
 
     assert ask("When?") == "It opened in 1932."
     assert flush(10)

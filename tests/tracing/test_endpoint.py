@@ -80,6 +80,14 @@ def test_every_record_is_stored_rejected_or_known_already(receiver: Receiver) ->
     assert received == stored + duplicate + rejected
 
 
+def test_all_parts_of_a_compressed_body_are_stored(receiver: Receiver) -> None:
+    before = counts(receiver)
+    body = b"".join(gzip.compress(export(trace).SerializeToString()) for trace in (11, 12))
+    answer = receiver.post("/v1/traces", body, PROTOBUF, **{"content-encoding": "gzip"})
+    assert answer.status_code == 200
+    assert counts(receiver)[1] - before[1] == 6
+
+
 def test_rejections_are_counted_in_the_encoding_of_the_request(receiver: Receiver) -> None:
     bad = {**span("0" * 32, 1, None, {})}
     answer = receiver.post("/v1/traces", json.dumps(request([bad, bad])).encode(), JSON)
@@ -119,6 +127,8 @@ REFUSED: dict[str, tuple[int, bytes, str, dict[str, str]]] = {
     "packed in another way": (415, b"x", PROTOBUF, {"content-encoding": "br"}),
     "cut compression": (400, gzip.compress(b"x" * 1000)[:-8], PROTOBUF, GZIP),
     "damaged compression": (400, b"\x1f\x8b\x08\x00nothing", PROTOBUF, GZIP),
+    "too many compressed parts": (400, gzip.compress(b"") * 10_000, PROTOBUF, GZIP),
+    "more behind its compression": (400, gzip.compress(b"") + b"more", PROTOBUF, GZIP),
     "deep JSON": (400, b"[" * 100_000, JSON, {}),
     "no export": (400, b"\xff\xff\xff", PROTOBUF, {}),
     "another type": (415, b"x", "text/plain", {}),

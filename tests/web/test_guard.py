@@ -5,6 +5,7 @@ answer carries the headers that keep a page from doing what it must not.
 from __future__ import annotations
 
 import http.client
+import re
 from typing import Any
 
 import pytest
@@ -63,6 +64,7 @@ SECURITY = {
         "GET /runs/{run}/labels",
         "GET /compare",
         "GET /costs",
+        "GET /find",
         "GET /compare/row",
         "GET /judges",
         "GET /judges/{certificate}",
@@ -365,7 +367,14 @@ def test_a_label_sent_after_the_session_ended_says_that_it_was_not_saved(site: C
     form = {"metric": "groundedness", "row": "row-1", "value": "1"}
     reply = site.ask("/runs/run1/label", "POST", form, token="")
     assert reply.status == 401
-    assert "was not saved" in reply.text
+    assert "was not saved yet" in reply.text
+    # It is not lost: the page holds it, and sends it again once its reader is signed in.
+    held = dict(re.findall(r'<input type="hidden" name="(\S+)" value="([^"]*)">', reply.text))
+    assert held["lost_path"] == "/runs/run1/label"
+    again = site.ask("/sign-in", "POST", held | {"token": site.server.settings.token}, token="")
+    assert 'action="/runs/run1/label"' in again.text
+    sent = dict(re.findall(r'<input type="hidden" name="(\S+)" value="([^"]*)">', again.text))
+    assert sent == form
 
 
 def test_after_ten_wrong_tokens_all_are_refused_for_a_minute() -> None:

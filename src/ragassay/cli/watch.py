@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragassay.cli.output import note, print_blocks, print_lines, print_value
+from ragassay.cli.output import note, print_blocks, print_lines, print_value, store_file
 from ragassay.cli.parameters import JsonOption, RunOptions, SeedOption, StoreOption, grouped
 from ragassay.core.errors import SetupError
 
@@ -89,6 +90,9 @@ def watch(  # plain: a parameter is an option with its help
     allow_private: Annotated[
         bool, typer.Option(help="A webhook may redirect to a private address.")
     ] = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Write the report here as a page, with the map.")
+    ] = None,
     name: Annotated[str, typer.Option(help="Name of the watch.")] = "traffic",
     once: Annotated[bool, typer.Option("--once", help="One step, and end.")] = False,
     every: Annotated[str, typer.Option(help="Time between steps.")] = "60s",
@@ -102,14 +106,14 @@ def watch(  # plain: a parameter is an option with its help
     Reads what `ragassay receive` stores. Goes on until it is stopped; a later start goes on where
     this one was.
     """
+    from ragassay.report import check_output_file
     from ragassay.watch.door import watch_traffic
+
+    check_output_file(html, store_file(store))
 
     def shown(traffic: Traffic) -> None:
         if not json_:
             print_blocks(traffic.blocks())
-
-    def tell(text: str) -> None:
-        note(text)
 
     result = watch_traffic(
         name=name,
@@ -127,18 +131,26 @@ def watch(  # plain: a parameter is an option with its help
         patience_s=seconds_of(patience, "--patience"),
         keep_days=keep_days,
         collector=collector,
+        with_map=html is not None,
         every_s=None if once else seconds_of(every, "--every"),
         store=store,
         shown=shown,
-        tell=tell,
+        tell=note,
         **judging,
     )
+    if html is not None:
+        from ragassay.watch.page import write_page
+
+        write_page(result, html)
+        note(f"wrote {html}")
     if json_:
         print_value("traffic", result)
-        return
-    if not once:
-        print_lines("")
-    print_blocks(result.blocks())
+    else:
+        if not once:
+            print_lines("")
+        print_blocks(result.blocks())
+    if result.outage and once:
+        raise typer.Exit(5)
 
 
 def seconds_of(text: str, option: str) -> float:

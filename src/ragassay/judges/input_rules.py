@@ -13,7 +13,7 @@ from ragassay.judges.rubric import InputRule, Rubric
 from ragassay.judges.text_rules.abstention import declines
 from ragassay.judges.text_rules.own_content import no_content, nothing_seen
 
-RULES = 3
+RULES = 4
 """Raised when a rule of a built-in rubric, or a condition below, changes: judgments made under the
 old rules are then not reused.
 """

@@ -1,17 +1,15 @@
 """Texts as vectors of hashed words: what words they share, quickly and without a model.
 
-Each word and each pair of neighbours adds +1 or -1 to one of `SIZE` numbers, both decided by a hash
-(Weinberger et al. 2009, "Feature hashing for large scale multitask learning"); the vector is scaled
-to length 1. Texts that say the same in other words are far apart: it is a measure of wording and
-not of meaning.
+Each word adds +1 or -1 to one of `SIZE` numbers, both decided by a hash (Weinberger et al. 2009,
+"Feature hashing for large scale multitask learning"); the vector is scaled to length 1. Texts that
+say the same in other words are far apart: it is a measure of wording and not of meaning.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +43,7 @@ def word_vectors(texts: Sequence[str]) -> NDArray[np.float32]:
     places: list[int] = []
     signs: list[float] = []
     for row, text in enumerate(texts):
-        for number in map(_hash, _terms(words_of(text))):
+        for number in map(_hash, words_of(text)):
             rows.append(row)
             places.append(number % SIZE)
             signs.append(1.0 if number & _SIGN else -1.0)
@@ -59,14 +57,8 @@ def word_vectors(texts: Sequence[str]) -> NDArray[np.float32]:
 _SIGN = 1 << 20
 
 
-def _terms(words: Sequence[str]) -> Iterable[str]:
-    yield from words
-    for first, second in pairwise(words):
-        yield f"{first} {second}"
-
-
-def _hash(term: str) -> int:
-    return zlib.crc32(term.encode("utf-8", "replace"))
+def _hash(word: str) -> int:
+    return zlib.crc32(word.encode("utf-8", "replace"))
 
 
 def principal_axes(vectors: NDArray[np.float32], axes: int) -> tuple[FloatArray, FloatArray, float]:

@@ -150,6 +150,12 @@ class RunRecords:
             self.number(run_id)
         return str(found[0].state), str(found[0].updated)
 
+    def has(self, run_id: str) -> bool:
+        """Whether there is a run of this id."""
+        runs = schema.runs.c
+        query = select(runs.id).where(runs.run_id == codec.as_key(run_id), runs.state != COPYING)
+        return self._access.scalar(query) is not None
+
     def newest_id(self) -> str:
         """The id of the run that was made last, "" when there is none."""
         runs = schema.runs.c

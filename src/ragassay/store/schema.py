@@ -325,14 +325,15 @@ trace_rows = Table(  # the newest revision of the rows of a trace
     Column("payload", LargeBinary, nullable=False),
 )
 
-trace_changes = (
-    Table(  # traces whose rows were made or changed, in the order in which that was done
-        "trace_changes",
-        metadata,
-        Column("id", Long, primary_key=True),
-        Column("trace", LargeBinary, nullable=False),
-        Index("ix_trace_changes_trace", "trace"),
-    )
+# traces whose rows were made or changed, in the order in which that was done
+trace_changes = Table(
+    "trace_changes",
+    metadata,
+    Column("id", Long, primary_key=True),
+    Column("trace", LargeBinary, nullable=False),
+    Index("ix_trace_changes_trace", "trace"),
+    # A number is never used again, also after all changes were deleted: it is a cursor of others.
+    sqlite_autoincrement=True,
 )
 
 # What is watched of these rows. Payloads hold figures and no texts.

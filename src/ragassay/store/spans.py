@@ -8,13 +8,15 @@ answer may send it once more.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Table, delete, func, select, tuple_, update
 
 from ragassay.store import schema
 from ragassay.store.access import IN_LIST, Access
+
+T = TypeVar("T")
 
 TRACE_BYTES = 16
 SPAN_BYTES = 8
@@ -22,6 +24,8 @@ _SPANS_A_STEP = 2_000
 """Spans that the index of traces is moved on by, or that retention deletes, in one transaction: a
 writer waits for no more than that.
 """
+_SPANS_AT_ONCE = 16
+"""Spans that are read into memory together: each may have megabytes."""
 _CURSOR = "traces"
 _WRITERS = "spans"
 _CHANGES = "rows of traces"
@@ -141,6 +145,12 @@ class SpanRecords:
         self._origins = known
         return new
 
+    def waited_s(self, thread: int) -> float:
+        """Seconds that a thread has waited for a store that is locked or away, 0 where it does not.
+        thread: its identifier.
+        """
+        return self._access.database.waits.seconds(thread)
+
     def _numbers(self, connection: Connection, origins: set[bytes]) -> dict[bytes, int]:
         """The number of each origin; new ones are stored."""
         if origins <= self._origins.keys():
@@ -171,6 +181,10 @@ class SpanRecords:
             if page:
                 _note_traces(connection, page)
                 _move(connection, _CURSOR, page[-1].id, position is None)
+            elif position and (connection.scalar(select(func.max(table.id))) or 0) < position:
+                # Numbers begin anew where all spans were deleted: those that are here are new.
+                _move(connection, _CURSOR, 0, False)
+                return 1
             return len(page)
 
         return self._access.write(work)
@@ -181,10 +195,12 @@ class SpanRecords:
         Times in milliseconds.
         """
         table = schema.traces.c
+        # A clock that was set back leaves traces of the future, which would wait for it.
+        is_quiet = (table.last_received <= now - quiet) | (table.last_received > now + quiet + 1000)
         is_ready = (
             table.complete
-            | (table.ended & (table.last_received <= now - quiet))
-            | (table.first_received <= now - oldest) & (table.last_received <= now - quiet)
+            | (table.ended & is_quiet)
+            | (table.first_received <= now - oldest) & is_quiet
         )
         query = (
             select(table.trace, table.revision, table.last_received)
@@ -227,6 +243,32 @@ class SpanRecords:
             .limit(limit)
         )
         return [(bytes(origin), bytes(span)) for origin, span in self._access.all(query)]
+
+    def read_trace(self, trace: bytes, limit: int, read: Callable[[bytes, bytes], T]) -> list[T]:
+        """What `read` makes of (origin, span) of the spans of a trace, one after another: a trace
+        may be larger than the memory. Those without a parent first, then by their ids; at most
+        limit.
+        """
+        spans, origins = schema.spans.c, schema.span_origins.c
+        query = (
+            select(origins.payload, spans.payload)
+            .where(spans.origin == origins.id)
+            .where(spans.key >= trace, spans.key <= trace + b"\xff" * SPAN_BYTES)
+            # By the index: to sort them the database would hold them all.
+            .order_by(spans.key)
+        )
+
+        def work(connection: Connection) -> list[T]:
+            made: list[T] = []
+            for condition in (spans.root, ~spans.root):
+                rows = connection.execution_options(yield_per=_SPANS_AT_ONCE).execute(
+                    query.where(condition).limit(limit - len(made))
+                )
+                for origin, span in rows:
+                    made.append(read(bytes(origin), bytes(span)))
+            return made
+
+        return self._access.read(work)
 
     def logs_of_trace(self, trace: bytes, limit: int) -> list[bytes]:
         """The log records of a trace, in the order of arrival."""
@@ -335,6 +377,12 @@ class SpanRecords:
             for row in self._access.all(query):
                 found[bytes(row.trace), row.number] = bytes(row.payload)
         return found
+
+    def last_log(self) -> int:
+        """The number of the last log record that is kept, 0 where there is none. Numbers begin anew
+        where all were deleted.
+        """
+        return int(self._access.scalar(select(func.max(schema.span_logs.c.id))) or 0)
 
     def logs_after(self, number: int, limit: int) -> list[NumberedLog]:
         """Log records behind the one of this number, in the order of arrival."""

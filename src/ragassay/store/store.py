@@ -210,6 +210,10 @@ class Store:
         """
         return self.run_records.stamp(run_id)
 
+    def has_run(self, run_id: str) -> bool:
+        """Whether there is a run of this id."""
+        return self.run_records.has(run_id)
+
     def newest(self) -> str:
         """The id of the run that was made last, "" when there is none."""
         return self.run_records.newest_id()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 
 from ragassay.testsets.corpus import Corpus
 from ragassay.testsets.gates.run import rule_verdicts
@@ -23,6 +24,9 @@ about passages have .64.
 
 _MOST_OVERLAP = 0.85
 """Of one question, as long as the mean allows no more."""
+
+_FEW = 0.2
+"""Share of the asked questions below which those in the words of their sources are taken, too."""
 
 _ABBREVIATIONS = 0.1
 """Share of the questions that ask what an abbreviation stands for, at most."""
@@ -44,23 +48,38 @@ class OfflineFilling:
     _verdicts: dict[str, tuple[GateVerdict, ...]] = field(default_factory=dict)
     _shares: list[float] = field(default_factory=list)
     _abbreviations: int = 0
+    _any_words: bool = False
 
     def run(self) -> None:
         """Fill what can be filled: first of documents that no question is about, then of the
         others; each time first far from the words of the sources, then as near as the mean allows.
         """
-        limits = (_MOST_OVERLAP, 1.0)
+        limits: tuple[float, ...] = (_MOST_OVERLAP, 1.0)
         if len(self.made.corpus.passages) < _SMALL:
             limits = (1.0,)
-        spent: set[str] = set()
-        for is_fresh in (True, False):
-            for limit in limits:
-                for slot in self.made.open_slots():
-                    self._fill(slot, limit, spent, is_fresh)
-                    if self.told is not None:
-                        self.told(len(self.made.accepted))
+        self._fill_all(limits)
+        if len(self.made.accepted) < _FEW * len(self.made.plan.slots):
+            self._any_words = True
+            before = len(self.made.accepted)
+            self._fill_all((1.0,))
+            self._note_words(len(self.made.accepted) - before)
         self._note_languages()
         self._note_unread()
+
+    def _fill_all(self, limits: tuple[float, ...]) -> None:
+        spent: set[str] = set()
+        for is_fresh, limit in product((True, False), limits):
+            for slot in self.made.open_slots():
+                self._fill(slot, limit, spent, is_fresh)
+                if self.told is not None:
+                    self.told(len(self.made.accepted))
+
+    def _note_words(self, count: int) -> None:
+        if count:
+            self.made.notes.append(
+                f"{count:,} questions are in the words of their sources, since few others could be"
+                " made: a search by words finds their sources too easily"
+            )
 
     def _fill(self, slot: Slot, limit: float, spent: set[str], is_fresh: bool) -> None:
         """Fill one slot. spent: questions that are taken or were turned away. is_fresh: with one
@@ -79,6 +98,9 @@ class OfflineFilling:
             if tried > _MOST_TRIED:
                 return
             share = source_overlap(question, self.made.corpus)
+            if question.id in self.writer.headings:
+                # What the document itself asks is asked so.
+                share = None
             if share is not None and not self._may_take(share, limit):
                 self.made.reject(slot, GateVerdict(OWN_WORDS, False, f"{share:.0%} of its words"))
                 continue
@@ -90,7 +112,7 @@ class OfflineFilling:
                 return
 
     def _may_take(self, share: float, limit: float) -> bool:
-        if len(self.made.corpus.passages) < _SMALL:
+        if self._any_words or len(self.made.corpus.passages) < _SMALL:
             return True
         if share > limit:
             return False

@@ -157,7 +157,7 @@ def _slots(
     shares; on the topics of new and changed documents, where there are such.
     """
     fresh = [corpus.topic(name) for name in (*changes.new, *changes.changed)]
-    slots = []
+    slots: list[Slot] = []
     for stale in found.stale[:count]:
         question = stale.question
         place = (question.type, question.topic, question.style, question.persona)

@@ -71,7 +71,7 @@ def row_of(
     row["evidence"] = question.evidence
     row["testset"] = {
         "note": info.note(),
-        "set": {**as_json(replace(info, documents={})), "documents": documents},
+        "set": replace(info, documents=documents),
         "origin": question.origin,
         "weight": question.weight,
         "steps": question.steps,

@@ -44,7 +44,7 @@ is more than one: a further one is refused before it is read, so that those that
 wait long and no work is spent on what cannot be stored.
 """
 _STUCK_S = 0.7
-"""Seconds after which a commit that does not end is taken for a store that is locked or away."""
+"""Seconds for which a commit waits for a store that is locked or away before the sender is told."""
 _ACKNOWLEDGE_S = 5.0
 """Seconds that a request waits at most for its commit before it is told to come again."""
 _LOOK_EVERY_S = 0.2
@@ -181,7 +181,7 @@ class Intake:
         until = time.monotonic() + _ACKNOWLEDGE_S
         waiting = asyncio.wrap_future(done)
         while not waiting.done():
-            if self.writer.committing_s > _STUCK_S or time.monotonic() > until:
+            if self.writer.stuck_s > _STUCK_S or time.monotonic() > until:
                 # Where it is stored all the same, it is known when it comes again.
                 waiting.cancel()
                 raise Refused(Refusal.AWAY, "the store does not answer now", OVERLOAD_RETRY_S)

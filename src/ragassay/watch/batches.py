@@ -154,10 +154,10 @@ class Batches:
         self._file(outcome.batch).unlink(missing_ok=True)
         return judged, len(judgings) - judged
 
-    def drop_overdue(self, before: int, why: str = OVERDUE, most: int = 10_000) -> int:
-        """Drop rows that were received before this time (milliseconds) and still wait; how many."""
+    def drop_overdue(self, before: float, why: str = OVERDUE, most: int = 10_000) -> int:
+        """Drop rows that were taken in before this time (Unix) and still wait; how many."""
         waiting = self._records.pending(self._settings.name, most)
-        old = [row for row in waiting if row.received <= before]
+        old = [row for row in waiting if row.figures.get("taken", 0) <= before]
         self._records.settle(
             self._settings.name, [Judging(row.id, DROPPED, why, row.figures) for row in old]
         )

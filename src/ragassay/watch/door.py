@@ -35,6 +35,7 @@ def watch_traffic(  # plain: it is the signature, and what each argument means
     patience_s: float = defaults.PATIENCE_S,
     keep_days: float = defaults.KEEP_DAYS,
     collector: str = "",
+    with_map: bool = False,
     every_s: float | None = None,
     store: str | os.PathLike[str] | None = None,
     shown: Callable[[Traffic], None] | None = None,
@@ -53,7 +54,8 @@ def watch_traffic(  # plain: it is the signature, and what each argument means
     private address. label_share: of the judged rows, for people to label. window_s: seconds that
     the rates are over. session_quiet_s: after which a session is counted for alarms. patience_s:
     that a sampled row waits at most. keep_days: that figures of rows are kept. collector: address
-    of a collector of OpenTelemetry that is sent the results. every_s: go on with a step each so
+    of a collector of OpenTelemetry that is sent the results. with_map: also the map of the
+    window's questions. every_s: go on with a step each so
     many seconds until SIGINT or SIGTERM; None for one step. shown: called with the first report of
     a watch that goes on. tell: called with what happens. now: the clock. judging: judge, metrics,
     preset and the options of `evaluate` for a judge.
@@ -82,11 +84,11 @@ def watch_traffic(  # plain: it is the signature, and what each argument means
     with open_store(store) as opened, Watcher(opened, chosen, now=now, tell=tell) as watcher:
         watcher.step(patient=False)
         if every_s is None or watcher.interrupted:
-            return watcher.report()
+            return watcher.report(with_map=with_map)
         if shown is not None:
             shown(watcher.report())
         _go_on(watcher, every_s)
-        return watcher.report()
+        return watcher.report(with_map=with_map)
 
 
 def _go_on(watcher: Watcher, every_s: float) -> None:

@@ -109,7 +109,7 @@ def window_of(found: Iterable[WatchRow], most: int = MOST_ROWS) -> tuple[Window,
         errors=sum(int(row.figures.get("error", 0)) for row in rows),
         error_rate=result.mean,
         error_interval=result.interval,
-        rates=tuple(_rates(rows)),
+        rates=tuple(rates_of(rows)),
         amounts=tuple(_amounts(rows)),
         hours=hours,
         dark_hours=dark,
@@ -146,7 +146,8 @@ def response_shares(rows: Sequence[WatchRow]) -> dict[int, float]:
     return {hour: len(judged.get(hour, ())) / len(all_) for hour, all_ in sampled.items()}
 
 
-def _rates(rows: Sequence[WatchRow]) -> list[Rate]:
+def rates_of(rows: Sequence[WatchRow]) -> list[Rate]:
+    """The rates of what is judged, by metric: rows that pass, and the mean score."""
     shares = response_shares(rows)
     judged = [row for row in rows if row.state == JUDGED]
     lost: Counter[str] = Counter()

@@ -72,6 +72,7 @@ def _arrived(
     chance = sampling.chance_of(settings.sample, settings.factor, bool(why))
     inside = sampling.place(session, settings.seed, "sample") < chance
     figures = known_figures(row, contexts)
+    figures["taken"] = round(state.now)
     if why:
         figures["suspicious"] = why
     return WatchRow(

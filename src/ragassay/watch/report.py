@@ -9,9 +9,10 @@ from ragassay.report.tables import Block, Table
 from ragassay.report.text import one_line
 from ragassay.report.wording import count
 from ragassay.watch.figures import Amount, Rate, Window
+from ragassay.watch.map import TrafficMap
 from ragassay.watch.values import Traffic
 
-_MOST_RATES, _MOST_ALERTS, _MOST_NOTES, _WIDE = 8, 3, 2, 76
+_MOST_RATES, _MOST_ALERTS, _MOST_NOTES, _MOST_CLUSTERS, _WIDE = 6, 2, 2, 4, 76
 
 
 def blocks(traffic: Traffic) -> Iterator[Block]:
@@ -28,6 +29,7 @@ def blocks(traffic: Traffic) -> Iterator[Block]:
     yield from _gaps(traffic)
     yield from _marks(traffic)
     yield from _drift(traffic)
+    yield from _clusters(traffic)
     yield from _trust(traffic)
     for note in traffic.notes[-_MOST_NOTES:]:
         yield one_line(f"note: {note}", 2 * _WIDE)
@@ -114,7 +116,7 @@ def _gaps(traffic: Traffic) -> Iterator[str]:
     window = traffic.window
     if window.rows and not window.judged:
         yield "nothing is judged yet: no rate is known"
-    if window.dark_hours:
+    elif window.dark_hours:
         yield (
             f"in {window.dark_hours} of {count(window.hours, 'hour')} with rows nothing was judged:"
             " the rates are of the others"
@@ -160,6 +162,24 @@ def _drift(traffic: Traffic) -> Iterator[str]:
             yield one_line(f"  farthest: {found.examples[0]}", _WIDE)
     elif traffic.drift_note and traffic.drift:
         yield traffic.drift_note
+
+
+def _clusters(traffic: Traffic) -> Iterator[Block]:
+    if traffic.map is None:
+        return
+    yield ""
+    yield cluster_table(traffic.map, _MOST_CLUSTERS)
+
+
+def cluster_table(drawn: TrafficMap, most: int) -> Table:
+    """The clusters of a map, the largest first, with the rates of the first metrics."""
+    rows = []
+    for cluster in drawn.clusters[:most]:
+        passes = [rate for rate in cluster.rates if rate.kind == "passes"]
+        told = [f"{rate.name} {_value(rate)} {_band(rate.interval)}" for rate in passes[:1]]
+        words = one_line(" ".join(cluster.words), 30)
+        rows.append((str(cluster.number), words, f"{cluster.share:.0%}", "".join(told) or "-"))
+    return Table(("cluster", "words", "share", "passes"), tuple(rows))
 
 
 def _trust(traffic: Traffic) -> Iterator[str]:

@@ -70,9 +70,9 @@ class State:
     back. cursor, log_cursor: how far changes of rows, and log records, were read. counted: sessions
     that were counted. late: rows of sessions that were counted before they came. revised: rows that
     changed after they were judged. unread: ratings that could not be read. judged_as: what
-    determines the judge. down_since: Unix time since when the judge could not be asked; down_why.
-    tries: attempts since then; again: not before this time. notes: of clocks and restarts, newest
-    last.
+    determines the judge. down_since, down_why: since when the judge could not be asked (Unix time),
+    and why; down_told: when that was last told of; tries: attempts since then; again: not before
+    this time. notes: of clocks and restarts, newest last. bad_rated: traces that users rated bad.
     """
 
     created: float
@@ -86,6 +86,7 @@ class State:
     judged_as: str = ""
     down_since: float | None = None
     down_why: str = ""
+    down_told: float = 0.0
     tries: int = 0
     again: float = 0.0
     marks: dict[str, MarkState] = field(default_factory=dict)

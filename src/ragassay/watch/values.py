@@ -10,6 +10,7 @@ from ragassay.report.tables import Block, Reported
 from ragassay.watch.drift import DriftLine, Shifted
 from ragassay.watch.figures import Rated, Window
 from ragassay.watch.labelling import Labelled
+from ragassay.watch.map import TrafficMap
 from ragassay.watch.trust import Certified
 
 
@@ -45,7 +46,8 @@ class Traffic(Reported):
     """A watch at one moment.
 
     at: ISO 8601 UTC. since: when it began. sampled is always judged + dropped + pending, here of
-    all rows that it ever came to. guarantee: of the alarms on marks. news: what the last step did.
+    all rows that it ever came to. guarantee: of the alarms on marks. outage: why the
+    judge cannot be asked now, "" where it can.
     """
 
     name: str
@@ -73,6 +75,8 @@ class Traffic(Reported):
     ratings: tuple[Rated, ...]
     labels: tuple[Labelled, ...]
     notes: tuple[str, ...]
+    outage: str = ""
+    map: TrafficMap | None = None
 
     def blocks(self) -> Iterable[Block]:
         from ragassay.watch.report import blocks

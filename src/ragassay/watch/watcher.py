@@ -24,6 +24,7 @@ from ragassay.watch.counting import Alert, Counter, guarantee_words
 from ragassay.watch.drift import drift_lines, questions_of, shifted
 from ragassay.watch.figures import MOST_ROWS, rated, window_of
 from ragassay.watch.intake import new_rows
+from ragassay.watch.map import traffic_map
 from ragassay.watch.reference import SESSIONS, Reference
 from ragassay.watch.settings import Settings
 from ragassay.watch.state import State
@@ -41,6 +42,8 @@ _STILL_S = 6 * 3_600.0
 _DOWN_S = 3_600.0
 """A judge that cannot be asked for so long is an alert."""
 _LONGEST_PAUSE_S = 600.0
+_BEHIND_S = 900.0
+"""Seconds that spans may wait to become a row, before that is told of."""
 _MOST_RATED = 1_000
 
 
@@ -125,6 +128,9 @@ class Watcher:
 
     def _take_ratings(self) -> None:
         state = self._state
+        # Numbers of log records begin anew after all of them were deleted.
+        if self._store.span_records.last_log() < state.log_cursor:
+            state.log_cursor = 0
         while logs := self._store.span_records.logs_after(state.log_cursor, _LOGS_A_PAGE):
             found, unread = results.ratings_in(logs)
             state.unread += unread
@@ -146,10 +152,9 @@ class Watcher:
         """Drop what waited too long, and all that waits where a budget is 0."""
         state = self._state
         if any(budget.amount == 0 for budget in self._settings.budgets):
-            while self._batches.drop_overdue(int(state.now * 1000) + 1, NO_BUDGET):
+            while self._batches.drop_overdue(state.now + 1, NO_BUDGET):
                 pass
-        before = int((state.now - self._settings.patience_s) * 1000)
-        while self._batches.drop_overdue(before):
+        while self._batches.drop_overdue(state.now - self._settings.patience_s):
             pass
 
     # -- judging
@@ -208,7 +213,8 @@ class Watcher:
         if judged or not down:
             if state.down_since is not None and judged:
                 self._tell("the judge answers again")
-                state.down_since, state.tries, state.again, state.down_why = None, 0, 0.0, ""
+                state.down_since, state.down_why = None, ""
+                state.tries, state.again, state.down_told = 0, 0.0, 0.0
             return
         if state.down_since is None:
             state.down_since = state.now
@@ -216,16 +222,16 @@ class Watcher:
         state.tries += 1
         state.again = state.now + min(_LONGEST_PAUSE_S, 30.0 * 2 ** min(state.tries, 10))
         self._tell(f"the judge cannot be asked: {down} What is sampled waits.")
-        if state.now - state.down_since >= _DOWN_S and state.tries > 0:
+        if state.now - max(state.down_since, state.down_told) >= _DOWN_S:
             text = (
                 f"The judge could not be asked for {_hours(state.now - state.down_since)}: {down}"
                 " Sampled rows wait, and nothing is said of their quality."
             )
-            alert = Alert("judge", "outage", text, {})
-            self._records.counted(self._settings.name, state.to_json(), {}, [self._stored(alert)])
-            self._tell(f"ALERT {text}")
             # Once an hour, not with each try.
-            state.down_since = state.now
+            state.down_told = state.now
+            alert = self._stored(Alert("judge", "outage", text, {}))
+            self._records.counted(self._settings.name, state.to_json(), {}, [alert])
+            self._tell(f"ALERT {text}")
 
     def _emit(self, rows: Sequence[WatchRow]) -> None:
         made = results.events(self._settings.name, rows, self._state.now)
@@ -296,8 +302,8 @@ class Watcher:
 
     # -- the report
 
-    def report(self) -> Traffic:
-        """How things stand now."""
+    def report(self, *, with_map: bool = False) -> Traffic:
+        """How things stand now. with_map: also the map of the window's questions."""
         state, settings = self._state, self._settings
         name = settings.name
         since = int((state.now - settings.window_s) * 1000)
@@ -311,11 +317,14 @@ class Watcher:
         recent = self._records.batches(name, state.now - max(settings.window_s, LONGEST_S))
         runs = self._runs([batch.run for batch in recent])
         shift, drift_note = shifted(
-            _all_kept(self._records.rows(name, 0, MOST_ROWS)),
+            list(self._records.rows(name, 0, MOST_ROWS)),
             self._store.span_records,
             state.now,
             settings.seed,
         )
+        drawn, why = None, ""
+        if with_map:
+            drawn, why = traffic_map(rows, self._store.span_records, settings.seed)
         last = self._records.last_received(name)
         return Traffic(
             name=name,
@@ -342,7 +351,9 @@ class Watcher:
             certificates=tuple(certified(self._store, runs, state.now)),
             ratings=tuple(rated(self._records.ratings(name, since), rows)),
             labels=tuple(self._labels(runs, rows)),
-            notes=tuple(self._notes()),
+            notes=(*self._notes(), *filter(None, [why])),
+            outage=state.down_why,
+            map=drawn,
         )
 
     def _runs(self, names: Sequence[str]) -> list[str]:
@@ -388,6 +399,13 @@ class Watcher:
     def _notes(self) -> Iterator[str]:
         state = self._state
         yield from state.notes
+        waiting, oldest = self._store.span_records.waiting()
+        behind = 0.0 if oldest is None else state.now - oldest / 1000
+        if behind > _BEHIND_S:
+            yield (
+                f"{waiting} traces wait to become rows, the oldest for {_hours(behind)}: rows come"
+                " faster than they are put together, or some have no root"
+            )
         if state.late:
             yield f"{state.late} rows came after their session was counted: in rates, in no alarm"
         if state.revised:
@@ -406,10 +424,6 @@ _RUNS_LOOKED_AT = 400
 
 def _silent(_: str) -> None:
     """Tell nobody."""
-
-
-def _all_kept(rows: Iterator[WatchRow]) -> list[WatchRow]:
-    return list(rows)
 
 
 def _iso(moment: float) -> str:

@@ -234,7 +234,9 @@ def _problem(status: int, words: str) -> Page:
 
 def _sign_in_page(ask: Ask, method: str) -> Page:
     after = ask.here if method in ("GET", "HEAD") else "/"
-    return Page("sign_in.html.j2", {"after": after, "lost": method == "POST", "wrong": False}, 401)
+    lost = ask.form if method == "POST" else {}
+    values = {"after": after, "lost": lost, "lost_path": ask.here if lost else "", "wrong": False}
+    return Page("sign_in.html.j2", values, 401)
 
 
 def _unknown(site: Site) -> Callable[[Request, Exception], Awaitable[Response]]:

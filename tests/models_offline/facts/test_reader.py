@@ -137,6 +137,56 @@ CONFLICTS = {
         "The lake is home to char but not to trout.",
         "trout",
     ),
+    "a denial in other words": (
+        "Pets are permitted.",
+        "Pets are not accepted, guide dogs excepted.",
+        "Pets are not accepted",
+    ),
+    "a change the other way": (
+        "Once your animal turns seven, the premium goes down.",
+        "Premiums rise when the animal turns seven.",
+        "Premiums rise",
+    ),
+    "a switch in its other state": (
+        "By default, logging in by fingerprint is enabled.",
+        "Fingerprint login is switched off by default.",
+        "Fingerprint login is switched off by default.",
+    ),
+    "a place that another sentence names": (
+        "European customers' data is kept in Osaka.",
+        "Data of European customers is stored in Frankfurt. The firm was founded in Osaka.",
+        "Frankfurt",
+    ),
+    "half a name": (
+        "Border Services keeps lost property.",
+        "Lost property is kept by Anker Services for 90 days.",
+        "Anker Services",
+    ),
+    "a buyer and a seller exchanged": (
+        "Liv Dahl bought KeyNest from Ostrava Software.",
+        "KeyNest was bought by Ostrava Software from its founder Liv Dahl.",
+        "KeyNest was bought by Ostrava Software from its founder Liv Dahl.",
+    ),
+    "a journey turned round": (
+        "The cruise begins in Budapest and ends in Passau.",
+        "The cruise goes from Passau to Budapest and takes seven nights.",
+        "The cruise goes from Passau to Budapest and takes seven nights.",
+    ),
+    "two things of two others exchanged": (
+        "Clean the condenser after every cycle and the filter monthly.",
+        "The filter must be cleaned after every cycle, the condenser once a month.",
+        "The filter must be cleaned after every cycle, the condenser once a month.",
+    ),
+    "what may be and what may not exchanged": (
+        "You may keep cockerels but not hens.",
+        "Hens may be kept, cockerels may not.",
+        "Hens may be kept, cockerels may not.",
+    ),
+    "a bound that leaves out a range": (
+        "Apply it at least four times a day.",
+        "Apply the gel two to three times a day.",
+        "two to three",
+    ),
     "a month of the same day": (
         "Applications close on 31 March.",
         "Applications close on 31 January; interviews take place in March.",
@@ -238,6 +288,46 @@ AGREEING = {
         "In 2022 it was 410 kg, 20 kg less than in 2021.",
     ),
     "one in five": ("A fifth of the guests came by car.", "One in five guests came by car."),
+    "a denial by another word": (
+        "Pregnant employees are exempt from night work.",
+        "Pregnant employees do not work nights.",
+    ),
+    "a gap told as what is turned off": (
+        "There is no water between November and March.",
+        "The water is turned off from November to March.",
+    ),
+    "none told as not any": (
+        "No insurance pays for whitening.",
+        "Whitening is not covered by any insurance.",
+    ),
+    "what holds unless something else does": (
+        "Trains do not run unless the line is clear.",
+        "Trains run when the line is clear.",
+    ),
+    "a fronted place": (
+        "In the south, Laura Peeters is responsible for claims.",
+        "Claims in the north are handled by Henk Visser, those in the south by Laura Peeters.",
+    ),
+    "a passive of the same deed": (
+        "Krume was taken over by Halm in 2019.",
+        "In 2019 Halm took over the competitor Krume.",
+    ),
+    "hours of a day without a.m. and p.m.": (
+        "You can call from Monday to Saturday between 8 a.m. and 8 p.m.",
+        "The hotline is open Monday to Saturday from 8 to 20.",
+    ),
+    "cents of a euro": (
+        "A minute costs €0.15.",
+        "A minute costs 15 cents.",
+    ),
+    "a temperature below zero": (
+        "It works down to -25 °C.",
+        "It works down to minus 25 °C.",
+    ),
+    "metres behind a blank": (
+        "It can be taken to a depth of 50 m.",
+        "It is waterproof to 50 metres.",
+    ),
     "a number that counts nothing": ("One of them is red.", "The red one is the largest."),
 }
 

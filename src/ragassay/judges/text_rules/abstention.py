@@ -18,13 +18,13 @@ from ragassay.judges.text_rules.trivial import trivial
 _MOST_CHARS = 900
 
 _DO = (
-    r"answer|know|say|tell|determine|find|provide|help(?! (?:but|\w+ing))|assist|comply|confirm"
-    r"|respond|be (?:sure|certain)|give|see any|advise|explain|recommend|do (?:that|this)|verify"
-    r"|identify|predict"
+    r"answer|know|say|tell|determine|find|locate|provide|help(?! (?:but|\w+ing))|assist|comply"
+    r"|confirm|respond|be (?:sure|certain)|give|see any|advise|explain|recommend"
+    r"|do (?:that|this)|verify|identify|predict"
 )
 _NO = (
     r"(?:do not|don't|cannot|can not|can't|could not|couldn't|(?:am|are|was|were) (?:not able|"
-    r"unable) to|will not|won't|"
+    r"unable) to|(?:wasn't|weren't|aren't) able to|will not|won't|"
     r"would not|must decline to|have to decline to)"
 )
 _SOURCES = (
@@ -68,7 +68,12 @@ _FORMS = (
     r"relevant) ){0,3}(?:information|knowledge|data|context|details|answer|documents?|evidence)\b",
     r"(?:i am|i'm|we are|we're) not (?:sure|certain|aware|familiar)\b",
     r"i must decline\b",
-    r"(?:i|we) (?:still |also )?(?:could not|couldn't|cannot|can't|did not|didn't) find ",
+    r"(?:i|we) (?:still |also )?(?:could not|couldn't|cannot|can't|did not|didn't)"
+    r" (?:find|locate) ",
+    rf"{_SOURCES}\b{_GAP}{{0,80}}? (?:is|are|remains?) silent (?:on|about)\b",
+    rf"{_SOURCES}\b{_GAP}{{0,80}}? (?:contains?|has|have|gives?|includes?|holds?|provides?|offers?)"
+    r" no (?:\w+ )?(?:information|details?|mention|answer|data|reference)\b",
+    r"(?:information|answer|detail) is not available to me\b",
     r"i (?:do not|don't) have (?:any |a |an |the |that |much ){0,2}(?:specific|exact|detailed"
     r"|information)\b",
     r"i (?:do not|don't) have (?:the names? of|much information)\b",
@@ -92,7 +97,8 @@ _FORMS = (
     rf"|one|clear|right))|not any|not"
     rf" enough|insufficient|nothing)\b"
     rf"{_GAP}{{0,60}}?\b(?:{_SOURCES}|answer|mention)\b",
-    rf"(?:is|are|was|were) not (?:\w{{1,12}}ly )?{_SAID}\b{_GAP}{{0,80}}?{_SOURCES}\b",
+    rf"(?:(?:is|are|was|were) not|isn't|aren't|wasn't|weren't) (?:\w{{1,12}}ly )?{_SAID}\b"
+    rf"{_GAP}{{0,80}}?{_SOURCES}\b",
     rf"(?:based on|from|given|with|without) (?:the|these|this|my|an?|any|more)"
     rf" {_GAP}{{0,60}}?(?:it is|it's) (?:not "
     rf"possible|impossible) to\b",
@@ -144,7 +150,7 @@ _FORMS = (
 _DECLINES = re.compile(rf"\b(?:{'|'.join(_FORMS)})")
 # Each form holds one of these. Most texts hold none, and need not be held against the forms.
 _MARKS = re.compile(
-    "no|n't|n'|unable|unanswerable|unclear|possible|insufficient|decline|lack|beats|little|against"
+    "no|n't|n'|unable|silent|unanswerable|unclear|possible|insufficient|decline|lack|beats|little|against"
     "|violates|nich|kein|ne"
     " |pas|aucun|plus|rien|incapacité"
 )

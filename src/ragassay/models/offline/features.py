@@ -9,6 +9,7 @@ not errors. Some are of a short list of sentences only, those that share most wo
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -47,6 +48,10 @@ class Rarity:
     def of(self, tokens: Sequence[Token]) -> Floats:
         """idf of each word."""
         return np.array([self.words.get(t.key, self.unseen) for t in tokens], np.float64)
+
+    def of_stem(self, stem: str) -> float:
+        """idf of the word with this stem."""
+        return self.words.get(zlib.crc32(stem.encode("utf-8", "replace")), self.unseen)
 
 
 class TextFigures(NamedTuple):

@@ -59,7 +59,8 @@ _OPENERS = listed(
     " furthermore moreover meanwhile instead also then today originally initially historically"
     " traditionally generally usually often sometimes currently recently once upon across"
     " between above below north south east west check click go see use"
-    " approximately about around nearly almost over roughly indeed finally nevertheless nonetheless members fans players critics officials residents"
+    " approximately about around nearly almost over roughly indeed finally nevertheless"
+    " nonetheless members fans players critics officials residents"
     " consequently subsequently overall similarly likewise notably interestingly"
     " unfortunately three four five six seven eight nine ten dozens hundreds thousands"
 )
@@ -69,7 +70,8 @@ _CLAUSE_END = re.compile(
     r"|being|than)\b"
 )
 _ASIDE = re.compile(r"\s*\([^()]{0,200}\)|\s/[^/]{1,40}/")
-_MARKUP = re.compile(r"[|{}<>=*`]|https?:")
+_MARKUP = re.compile(r"[|{}<>=*]|https?:")
+_EMPHASIS = re.compile(r"`|\*\*|__")
 _LABEL = re.compile(
     r"(?:BACKGROUND|CONTEXT|OBJECTIVES?|AIMS?|PURPOSE|INTRODUCTION|IMPORTANCE|RATIONALE|DEFINITION)"
     r"(?:\s(?:AND|&)\s[A-Z]+)?:?\s+(?=[A-Z])"
@@ -176,6 +178,8 @@ class _Topic:
         if kind == "person" or self.kind == "person":
             return f"{self.title} ({self.note})"
         is_kind = self.note.split()[-1].islower()
+        if self.note.startswith("The "):
+            return f"{self.note} {self.title}" if is_kind else f"{name} ({self.note})"
         return f"the {self.note} {self.title}" if is_kind else f"{name} ({self.note})"
 
     def saw(self, clause: Clause | None, sentence: str) -> None:
@@ -238,7 +242,7 @@ def without_asides(raw: str) -> str:
 
 
 def _clause(raw: str, start: int, topic: _Topic) -> Clause | None:
-    sentence = tidy(without_asides(raw)).replace('"', "")
+    sentence = _EMPHASIS.sub("", tidy(without_asides(raw))).replace('"', "")
     if not _LEAST_WORDS <= len(sentence.split()) <= _MOST_WORDS or _MARKUP.search(sentence):
         return None
     label = _LABEL.match(sentence)
@@ -344,7 +348,8 @@ def _verb_at(
         return None
     last = head.split()[-1]
     adverb = last if last in _ADVERBS else ""
-    subject = head[: len(head) - len(last)].strip() if last.endswith("ly") or adverb else head
+    is_adverb = bool(adverb) or (last.endswith("ly") and last.islower())
+    subject = head[: len(head) - len(last)].strip() if is_adverb else head
     if subject.lower().endswith((" to", " of", " and", " a", " the")) or not subject:
         return None
     tail = body[tokens[number].end() :].strip()
@@ -398,7 +403,8 @@ _FIRST_NAMES = listed(
 
 
 _GENERIC = listed(
-    "University Cottage Village Duchy Museum Company Board Council Court Committee Institute College"
+    "University Cottage Village Duchy Museum Company Board Council Court Committee Institute"
+    " College"
     " School Government Act Commission Party Church Army State States City Executive National Town"
     " County District Department Ministry Parliament Senate Congress House Assembly President Prime"
     " Minister King Queen Emperor Pope Mayor Governor Chairman Director Constructors Championship"
@@ -410,7 +416,8 @@ _GENERIC = listed(
 
 _NAMED_KINDS = listed(
     "map round treaty effect theory law method test syndrome disease equation theorem process cycle"
-    " scale index algorithm gene protein virus dynasty empire degree award prize movement revolution"
+    " scale index algorithm gene protein virus dynasty empire degree award prize movement"
+    " revolution"
     " crater comet telescope engine rifle aircraft language model curve paradox principle constant"
     " number function transform distribution protocol format library framework server plugin"
 )
@@ -479,7 +486,12 @@ def _is_clear_name(inner: list[str], subject: str) -> bool:
         return False
     if re.search(r"\s\d{1,2}$|\b(?:of|in|on|at|for|to|by) (?:the|this|a|an) [a-z-]+$", subject):
         return False
-    if inner[-1].lower() in ("who", "which", "that", "of") or " that " in f" {subject} ":
+    if any(word in by_past() for word in inner):
+        return False
+    if (
+        inner[-1].lower() in ("who", "which", "that", "of", "and", "or")
+        or " that " in f" {subject} "
+    ):
         return False
     if " and " in subject:
         return False

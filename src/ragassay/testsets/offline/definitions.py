@@ -42,7 +42,8 @@ _ROLE_END = re.compile(
 )
 _IN_NAME = re.compile(r"\b(?:in|of|on)\s(?:the\s)?[A-Z]|^world['’]s")
 _BORN = re.compile(
-    rf"\((?:[^()]{{0,60}}?;\s*)?born\s+(?:{_NAME},?\s+)?((?:\w+\s+){{0,2}}\d{{4}}|\w+ \d{{1,2}}\s*, \d{{4}})\b"
+    rf"\((?:[^()]{{0,60}}?;\s*)?born\s+(?:{_NAME},?\s+)?((?:\w+\s+){{0,2}}\d{{4}}"
+    rf"|\w+ \d{{1,2}}\s*, \d{{4}})\b"
 )
 _LIVED = re.compile(
     r"\(\s*(\d{1,2}\s[A-Z]\w+\s\d{4}|[A-Z]\w+\s\d{1,2}\s?,\s\d{4})\s*[-–—]\s*"
@@ -69,7 +70,9 @@ def _made_by(passage: Passage, clause: Clause) -> Iterator[Fact]:
         return
     # "directed and written by": who directed is asked for as well as who wrote, so neither is.
     before = first[: match.start()]
-    if re.search(r"(?:\band|,)\s$|\b(?:of|for|in|at|from|on|to|by|with)\s(?:the\s)?[A-Z]", before):
+    if re.search(
+        r"(?:\band|,)\s$|\bco-$|\b(?:of|for|in|at|from|on|to|by|with)\s(?:the\s)?[A-Z]", before
+    ):
         return
     verb = by_participle().get(match[1])
     behind = first[match.end() :]
@@ -137,7 +140,8 @@ def _life(passage: Passage, clause: Clause) -> Iterator[Fact]:
     lived, born = _LIVED.search(head), _BORN.search(head)
     if clause.kind != "person" or not (lived or born):
         return
-    birth = lived[1] if lived else born[1] if born else ""
+    found = lived or born
+    birth = found[1] if found else ""
     bear = Said("When", "was {S} born", "{S} was born", "{S} had been born", "{S} date of birth")
     birth = re.sub(r"^(?:in|on)\s", "", birth)
     yield Fact(passage, clause, "when", birth, said=bear)

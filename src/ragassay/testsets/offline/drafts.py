@@ -168,7 +168,8 @@ def _pronoun(fact: Fact) -> str:
     """
     clause = fact.clause
     if clause.kind == "person":
-        return clause.subject.split()[-1]
+        names = re.sub(r"\s*\([^)]*\)$|,?\s(?:Jr|Sr|I{1,3}|IV)\.?$", "", clause.subject).split()
+        return names[-1]
     return "they" if clause.aux in ("are", "were", "have") or clause.kind == "things" else "it"
 
 

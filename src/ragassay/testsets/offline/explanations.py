@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from ragassay.models.offline.facts.number_words import value_of
 from ragassay.testsets.offline.clauses import Clause, without_asides
 from ragassay.testsets.offline.facts import Fact, Said, fits
-from ragassay.testsets.offline.verbs import third_person
+from ragassay.testsets.offline.verbs import by_present, third_person
 from ragassay.testsets.values import Passage
 from ragassay.testsets.words import listed, tidy
 
@@ -50,6 +50,7 @@ def explained(
         yield from _noun_of(passage, start, end)
         yield from _there_are(passage, start, end)
         yield from _foreign(passage, start, end)
+        yield from _command(passage, start, end)
     for clause in read:
         yield from _also_called(passage, clause)
         yield from _does(passage, clause)
@@ -103,6 +104,23 @@ def _there_are(passage: Passage, start: int, end: int) -> Iterator[Fact]:
         keywords=f"number of {noun} in {{S}}{when}",
     )
     yield Fact(passage, clause, "other", number, said=said)
+
+
+_COMMAND = re.compile(r"(?:The\s)?`([^`\n]{3,40})`\s([a-z]+s)\s(.+)", re.DOTALL)
+
+
+def _command(passage: Passage, start: int, end: int) -> Iterator[Fact]:
+    """What a command, option or function does that is written as code."""
+    raw = passage.text[start:end]
+    match = _COMMAND.match(raw)
+    if match is None or match[2] not in by_present() or match[2] in ("is", "has"):
+        return
+    answer = _cut(tidy(f"{match[2]} {match[3]}").replace("`", ""))
+    if not 4 <= len(answer.split()) <= 30 or _POINTS_BACK.search(answer):
+        return
+    clause = _pseudo(passage, match[1], "does", start, end, raw)
+    said = Said("What", "does {S} do", "{S} does", keywords="what does {S} do")
+    yield Fact(passage, clause, "other", answer, said=said)
 
 
 _LATIN = re.compile(

@@ -66,19 +66,22 @@ def _goes_on(clause: Clause) -> bool:
 
 
 _ONCE = listed(
-    "found establish build construct design write compose invent discover create develop direct paint"
+    "found establish build construct design write compose invent discover create develop direct"
+    " paint"
     " buy purchase acquire introduce abolish publish illustrate translate patent"
 )
 """Verbs of what one does once, so that a question for who did it has one answer."""
 
 _NEEDS_NAME = listed(
-    "announce join leave replace return move sign appear win lose play finish reach vote attain transfer"
+    "announce join leave replace return move sign appear win lose play finish reach vote attain"
+    " transfer"
     " receive commission raise lower increase decrease reduce issue make take get go come become"
     " situate handle host perform visit travel serve work represent"
 )
 """Verbs that are done many times, and say which time is meant only by a name behind them."""
 _DEFINED = re.compile(
-    r",\s*(?:generally|usually|often|typically|mainly|especially|particularly|including|such as|based"
+    r",\s*(?:generally|usually|often|typically|mainly|especially|particularly|including|such as"
+    r"|based"
     r"|made|located|used|known|called|having|consisting|released|starring|first)\b|"
     r"\s*[;:]|\s(?:--|[–—])(?=\s)|,\s*(?:which|who|that|with|where|while|but|as|and\s+(?:is|are|was|were|has|had|it|he|she))\b|\sand\s+(?:is|are|was|were|has|had)\b|\.\s"
 )
@@ -106,10 +109,11 @@ _RELATING = frozenset(
 """Verbs with what stands behind them, as far as people ask for it."""
 
 _VAGUE = re.compile(
-    r"(?i)^(?:several|many|some|various|different|numerous|a (?:number|variety|series|set|group|few)"
+    r"(?i)^(?:several|many|some|various|different|numerous|a (?:number|variety|series|set|group"
+    r"|few)"
     r"|other|certain|both|each|one|two|three|four|five|all|any|more|most)\b"
 )
-_TRAILING = re.compile(r"\s+(?:of|the|and|in|at|de|van|von|&|,)+$")
+_TRAILING = re.compile(r"(?:\s+(?:of|the|and|in|at|de|van|von|&|,))+$")
 _REFERS_BACK = re.compile(
     r"\b(?:his|her|their|its|he|she|it|they|this|that|these|those|himself|herself|itself|them|him"
     r"|other|another|such|former|latter)\b",
@@ -153,6 +157,11 @@ class Fact:
         return self.asks == "what is" or self.is_abbreviation
 
     @property
+    def is_heading(self) -> bool:
+        """Whether a heading asks it: the answer is all of what stands below."""
+        return self.asks == "other" and self.answer == self.clause.sentence
+
+    @property
     def is_abbreviation(self) -> bool:
         """Whether it asks what an abbreviation stands for."""
         return self.said is not None and self.said.inverted == "does {S} stand for"
@@ -174,8 +183,8 @@ def facts(passage: Passage, read: Iterable[Clause]) -> list[Fact]:
         # "also": another answer stands elsewhere.
         if clause.adverb == "also":
             continue
-        for read in (_when, _by_whom, _where, _how_many, _relation, _subject):
-            found += read(passage, clause)
+        for reader in (_when, _by_whom, _where, _how_many, _relation, _subject):
+            found += reader(passage, clause)
     return [fact for fact in found if not _REFERS_BACK.search(fact.answer)]
 
 
@@ -222,7 +231,11 @@ def fits(clause: Clause, rest: str) -> bool:
     assert clause.verb is not None
     if len(rest.split()) > _MOST_REST or _ends_open(rest) or _REFERS_BACK.search(rest):
         return False
-    if rest.startswith(("that ", "to ", "by ", "as ")):
+    if rest.startswith(("that ", "to ", "by ", "as ", "and ")):
+        return False
+    if re.search(r"\bthe\s(?:later|earlier|second|last|next|other|new|same)\s", rest):
+        return False
+    if re.search(r"\band\s\w+ed\b|\b(?:later|again|too|there|here|together)$", rest):
         return False
     if clause.verb.base in _NEEDS_NAME and not re.search(r"\b[A-Z][a-z]", rest):
         return False
@@ -370,9 +383,9 @@ def _says_which_work(passage: Passage, rest: str) -> bool:
     """Whether a part that somebody plays is named together with the work."""
     title = re.sub(r"\s*\([^)]*\)$", "", passage.title)
     is_named = re.match(r"(?:the\s(?:role|part|voice)\sof\s)?[A-Z]", rest) is not None
-    has_work = (
-        (bool(title) and title in rest) or re.search(r"\sin\s(?:the\s)?[A-Z]", rest) is not None
-    )
+    has_work = (bool(title) and title in rest) or re.search(
+        r"\sin\s(?:the\s)?[A-Z]", rest
+    ) is not None
     return (
         is_named and has_work and len(rest.split()) <= _MOST_REST and not _REFERS_BACK.search(rest)
     )

@@ -15,6 +15,7 @@ from ragassay.testsets.values import Passage
 from ragassay.testsets.words import content, listed
 
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
+_TITLE = re.compile(r"#\s")
 _MARKS = re.compile(r"[`*_]|\[|\]\([^)]*\)|\{#[^}]*\}")
 _NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*[.)]?|Step \d+[:.]?)\s+")
 _ASKS = re.compile(r"(?:How|What|When|Where|Why|Who|Which|Can|Do|Does|Is|Are|Should|Will)\b")
@@ -23,7 +24,8 @@ _OPEN = listed("it this that these those them they he she here there")
 _DOES = listed(
     "add remove delete update install configure reset cancel upgrade download upload verify deploy"
     " import export connect invite enable disable change create use set run test build start stop"
-    " restart manage migrate back restore contribute request return track write call get authenticate"
+    " restart manage migrate back restore contribute request return track write call get"
+    " authenticate"
     " log sign send check handle customise customize extend debug monitor rotate revoke renew"
 )
 _LEAST_WORDS, _MOST_WORDS = 4, 90
@@ -35,7 +37,9 @@ def asked_by_headings(passage: Passage) -> Iterator[Fact]:
     for number, match in enumerate(found):
         stop = found[number + 1].start() if number + 1 < len(found) else len(passage.text)
         place = _paragraph(passage.text, match.end(), stop)
-        said = _said(_MARKS.sub("", match[1]))
+        # A title names what the page is about: "Test sets" is no order to test.
+        is_title = _TITLE.match(match[0]) is not None and not match[1].endswith("?")
+        said = None if is_title else _said(_MARKS.sub("", match[1]))
         if place is not None and said is not None:
             yield _fact(passage, place, said)
 

@@ -8,14 +8,14 @@ side of a known name that no passage touches.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ragassay.testsets.corpus import Corpus
 from ragassay.testsets.offline.drafts import Draft
 from ragassay.testsets.offline.facts import Fact
 from ragassay.testsets.offline.wording import asked, direct, indirect
 from ragassay.testsets.values import UNANSWERABLE
-from ragassay.testsets.words import content, plain, stem, stems
+from ragassay.testsets.words import content, listed, plain, stem, stems
 
 _ENTRY = "How much does it cost to get into {S}"
 # Side of a subject: the question, and the words of which one stands in any text that answers it.
@@ -51,7 +51,7 @@ _OF_NAMES = (
         "name named names called call term coined title titled known derives derived word meaning",
     ),
 )
-_MADE = frozenset(["build", "construct", "complete", "design", "found", "establish", "create", "restore", "renovate"])
+_MADE = listed("build construct complete design found establish create restore renovate")
 _PLACE = re.compile(
     r"\b(?:Mount|River|Lake|Bridge|Castle|City|Park|Sea|Island|Museum|Arena|Tower|Wall|Library"
     r"|Station|Harbour|Garden|Church|Cathedral|Palace|Hall|Valley|Forest|Street|Town|Mountain)\b"
@@ -60,17 +60,22 @@ _PLACE = re.compile(
 _HOUSE = re.compile(r"\b(?:Castle|Museum|Arena|Tower|Garden|Cathedral|Palace|Hall|Park|Abbey)\b")
 
 
-def unanswerable(fact: Fact, corpus: Corpus, others: list[str]) -> Iterator[Draft]:
-    """Drafts about the subject of a fact. others: names of the corpus, in an order of chance."""
+def unanswerable(
+    fact: Fact, corpus: Corpus, others: list[str], kinds: Mapping[str, str]
+) -> Iterator[Draft]:
+    """Drafts about the subject of a fact. others: names of the corpus, in an order of chance.
+    kinds: what each of them is.
+    """
     subject = fact.clause.subject
     if fact.asks in ("other", "why"):
         return
-    swapped = _unknown_name(subject, corpus, others)
+    alike = [name for name in others if kinds.get(name) == fact.clause.kind]
+    swapped = _unknown_name(subject, corpus, alike)
     if swapped and fact.asks in ("when", "where", "how many", "who", "relation"):
         form = asked(fact, swapped)
         why = f"the corpus does not know {swapped}"
         yield _draft(fact, direct(form), indirect(form), why)
-    sides = _OF_NAMES
+    sides: tuple[tuple[str, str], ...] = _OF_NAMES
     if fact.clause.kind == "person":
         sides = _OF_PERSONS
     elif _PLACE.search(subject) or fact.asks == "where":
@@ -81,6 +86,8 @@ def unanswerable(fact: Fact, corpus: Corpus, others: list[str]) -> Iterator[Draf
         if question == _ENTRY and not _HOUSE.search(subject):
             continue
         is_name = any(map(str.isupper, subject))
+        if sides is _OF_NAMES and subject.startswith("the "):
+            continue
         if not is_name or fact.clause.kind == "things" or is_told(corpus, subject, told_by.split()):
             continue
         is_now = fact.clause.aux in ("is", "are") or fact.clause.voice == "present"

@@ -99,6 +99,9 @@ def _agent(fact: Fact, verb: Verb, rest: str, reword: bool) -> Said:
     if fact.asks == "subject" and clause.kind != "person" and clause.subject.startswith("the "):
         word = "What"
     agent = _nouns().get(verb.base, ("", ""))[1] if word == "Who" else ""
+    if agent in ("owner", "operator") and clause.aux in ("was", "were"):
+        # A noun would ask for the one of today.
+        agent = ""
     # "bought Lundy in 1834": a noun takes no time behind its object.
     has_more = re.search(r"\s(?:in|on|at|for|from|as|to|with)\s", what) is not None
     if agent and reword and not clause.adverb and not has_more:

@@ -33,6 +33,7 @@ from ragassay.testsets.plan import Slot
 from ragassay.testsets.values import (
     SIMPLE,
     Evidence,
+    Passage,
     Question,
 )
 from ragassay.testsets.words import overlap
@@ -65,6 +66,8 @@ class OfflineWriter:
     """Documents in another language than English, which this writer does not read."""
     abbreviations: set[str] = field(default_factory=set)
     """Ids of the questions for what an abbreviation stands for that were proposed."""
+    headings: set[str] = field(default_factory=set)
+    """Ids of those that headings ask, in the words of who wrote the document."""
     _costs: dict[int, float] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -107,18 +110,21 @@ class OfflineWriter:
             known = 1.0 if share is None else 2 * share
             if draft.type == SIMPLE and draft.facts[0].is_easy:
                 known += _DEFINITION
+            if draft.type == SIMPLE and draft.facts[0].is_heading:
+                known = 0.0
             self._costs[id(draft)] = known
         return known
 
     def _all(self, dice: random.Random) -> Iterator[Draft]:
-        names = sorted({fact.clause.subject for fact in self._facts()})
+        kinds = {fact.clause.subject: fact.clause.kind for fact in self._facts()}
+        names = sorted(kinds)
         dice.shuffle(names)
         for made in self.by_document.values():
             for number, fact in enumerate(made):
                 yield simple(fact)
                 yield from _of(counterfactual(fact, dice.randrange(6)))
                 yield from _of(false_premise(fact, dice.randrange(6)))
-                yield from unanswerable(fact, self.corpus, names)
+                yield from unanswerable(fact, self.corpus, names, kinds)
                 for other in made[:number]:
                     yield from _of(follow_up(other, fact))
             yield from reasoning(made)
@@ -166,6 +172,8 @@ class OfflineWriter:
             question = self._question(draft, slot)
             if draft.type == SIMPLE and draft.facts[0].is_abbreviation:
                 self.abbreviations.add(question.id)
+            if draft.type == SIMPLE and draft.facts[0].is_heading:
+                self.headings.add(question.id)
             yield question
 
     def _question(self, draft: Draft, slot: Slot) -> Question:
@@ -197,6 +205,8 @@ def styled(draft: Draft, style: str, persona: str) -> str:
         return typed.lower()
     if style == "conversation" and draft.indirect:
         opening = {"expert": "Please tell me", "newcomer": "Can you tell me"}.get(persona)
+        if draft.type == SIMPLE and draft.facts[0].asks == "what is":
+            opening = {"expert": "Please explain"}.get(persona, "Can you explain")
         return f"{opening or 'Do you know'} {draft.indirect}{'.' if persona == 'expert' else '?'}"
     return draft.direct + "?"
 

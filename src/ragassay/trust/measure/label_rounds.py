@@ -446,7 +446,9 @@ def _needed(labels: Sequence[HumanLabel], cut: float) -> str:
     passed = sum(value >= cut for value in values)
     # Laplace's rule: three labels that all pass do not show that all rows do.
     rate = (passed + 1) / (len(values) + 2)
-    return plan("width", half_width=HALF_WIDTH, rate=rate).sentence
+    asked = plan("width", half_width=HALF_WIDTH, rate=rate)
+    more = max(0, asked.labels - len(values))
+    return f"{asked.sentence} That is {more:,} more." if values else asked.sentence
 
 
 def _disputes(

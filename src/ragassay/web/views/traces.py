@@ -43,7 +43,7 @@ def show(ask: Ask) -> Answer:
         "lines": lines,
         "more": more,
         "first": not ask.query.get("before"),
-        "stored": records.counts(),
+        "totals": records.counts(),
         "ingest": ask.site.ingest,
         "address": f"http://{ask.host}",
     }

@@ -12,6 +12,7 @@ from ragassay.core import MatchCall
 from ragassay.models.offline.facts.agreeing import facts_agree
 from ragassay.models.offline.facts.cache import FactsCache
 from ragassay.models.offline.facts.finding import CONFLICT, Finding
+from ragassay.models.offline.facts.meaning import ClauseMeaning, told_share
 from ragassay.models.offline.facts.reader import FactReader
 from ragassay.models.offline.facts.retold import Retold, retold
 from ragassay.models.offline.facts.unreadable import unreadable
@@ -72,6 +73,17 @@ class FactChecker:
             return False
         read = [self._cache.of(text) for text in passages.passages]
         return facts_agree(self._cache.of(call.text), read)
+
+    def told(self, call: MatchCall, passages: PassageIndex) -> float:
+        """How much of the claim stands together in a sentence of the passages."""
+        if sum(map(len, passages.passages)) > MOST_READ:
+            return 0.0
+        claim = self._cache.of(call.text)
+        said: dict[int, list[ClauseMeaning]] = {}
+        for clause in claim.meanings:
+            said.setdefault(clause.sentence, []).append(clause)
+        read = [self._cache.of(text).meanings for text in passages.passages]
+        return told_share(list(said.values()), read, self._rarity.of_stem)
 
     def unreadable(
         self, call: MatchCall, passages: PassageIndex, findings: Sequence[Finding]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -34,7 +34,8 @@ class Meaning(NamedTuple):
 
 class Item(NamedTuple):
     """A word or phrase that says something, words[first:last] of its clause. meanings: what it may
-    stand for; root: the part of it that its forms have in common.
+    stand for; root: the part of it that its forms have in common. keys: what another item must
+    share one of to say the same or the contrary.
     """
 
     first: int
@@ -42,6 +43,12 @@ class Item(NamedTuple):
     stem: str
     root: str
     meanings: tuple[Meaning, ...]
+    keys: frozenset[str]
+
+    @property
+    def may_deny(self) -> bool:
+        """Whether the other side of what it may stand for denies what is said."""
+        return any(meaning.denies for meaning in self.meanings)
 
     @property
     def is_light(self) -> bool:
@@ -104,12 +111,23 @@ def items(words: Sequence[Word]) -> Iterator[Item]:
         length, meanings = _phrase_at(stems, at)
         if length:
             stemmed = " ".join(stems[at : at + length])
-            yield Item(at, at + length, stemmed, root(stemmed), meanings)
+            yield _item(at, at + length, stemmed, meanings)
             at += length
             continue
         if words[at].content:
-            yield Item(at, at + 1, stems[at], root(stems[at]), ())
+            yield _item(at, at + 1, stems[at], ())
         at += 1
+
+
+def _item(first: int, last: int, stemmed: str, meanings: tuple[Meaning, ...]) -> Item:
+    part = root(stemmed)
+    keys = frozenset((stemmed, part, *(meaning.concept for meaning in meanings)))
+    return Item(first, last, stemmed, part, meanings, keys)
+
+
+def keys_of(found: Iterable[Item]) -> frozenset[str]:
+    """All that another word may share with one of these."""
+    return frozenset[str]().union(*(item.keys for item in found))
 
 
 def _phrase_at(stems: Sequence[str], at: int) -> tuple[int, tuple[Meaning, ...]]:
@@ -126,6 +144,8 @@ def sign_between(one: Item, other: Item) -> int:
     """1 where two items say the same, -1 where they take the two sides of one thing, 0 where they
     are of two things.
     """
+    if one.keys.isdisjoint(other.keys):
+        return 0
     if one.stem == other.stem or (one.root == other.root and not one.meanings):
         return 1
     sign = 0

@@ -4,10 +4,11 @@ beside "pets are not accepted", "the premium goes down" beside "premiums rise".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ragassay.models.offline.facts.concepts import Item, sign_between
+from ragassay.models.offline.facts.concepts import Item, keys_of, sign_between
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.meaning import (
     Around,
@@ -19,11 +20,17 @@ from ragassay.models.offline.facts.meaning import (
 )
 from ragassay.models.offline.facts.text_facts import TextFacts
 
-_LEAST, _AHEAD = 0.6, 0.1
+_LEAST, _AHEAD = 0.5, 0.1
 """Share of the claim's clause that a clause of the passages has which says the contrary, and by how
 much more than any that says the same. Chosen on dev rows and on the planted faults that the rules
 were built on.
 """
+
+_UNLESS = re.compile(r"\W*(?:unless|until|except)\b", re.IGNORECASE)
+_IS_OR_HAS = re.compile(r"\b(?:has|have|had|is|are|was|were)\b", re.IGNORECASE)
+_DOES_NOT = re.compile(r"\b(?:do|does|did)(?: not|n't)\W*$", re.IGNORECASE)
+_LEAST_AFFIRMED = 4
+"""Words of a clause that affirms what the claim denies; a shorter one is a member of a list."""
 
 _BEHIND = 0.05
 """By how much another clause may have more of the claim's, that says nothing of what the two differ
@@ -67,8 +74,11 @@ def beside(
 ) -> Iterator[Beside]:
     """The clauses of the passages that have something of a clause of the claim."""
     values = valued(mine, claim, weight)
+    keys = keys_of(item for item, _ in values)
     for number, passage in enumerate(passages):
         for at, clause in enumerate(passage.meanings):
+            if keys.isdisjoint(clause.keys):
+                continue
             found = shared(values, clause.items, _around(passage.meanings, at))
             if found.share:
                 turned = (mine.denies != clause.denies) != bool(_counted(found.turned) % 2)
@@ -90,7 +100,7 @@ def _around(clauses: Sequence[ClauseMeaning], at: int) -> Around:
 
 def _counted(turned: Sequence[Item]) -> int:
     """How many of the turned items are not counted with the clauses as denials."""
-    return sum(not any(meaning.denies for meaning in item.meanings) for item in turned)
+    return sum(not item.may_deny for item in turned)
 
 
 def _where(mine: ClauseMeaning, other: ClauseMeaning, found: Shared) -> Item | None:
@@ -100,9 +110,11 @@ def _where(mine: ClauseMeaning, other: ClauseMeaning, found: Shared) -> Item | N
         return turned[0]
     both = (*found.same, *found.turned)
     heavy = [item for item in both if not item.is_light]
+    at = None
     if other.denies and not mine.denies and other.target is not None:
-        if (at := _matching(other.target, heavy)) is not None:
-            return at
+        at = _matching(other.target, heavy)
+    if at is not None:
+        return at
     if mine.denies and not other.denies and mine.target is not None and mine.target in both:
         return mine.target
     if other.denies and other.target is None and heavy:
@@ -128,7 +140,14 @@ def contraries(
     for mine in claim.meanings:
         if mine.is_mixed or mine.is_condition or _is_under_denial(mine, claim):
             continue
-        best = _contrary(list(beside(mine, claim, passages, weight)))
+        others = [
+            each
+            for each in beside(mine, claim, passages, weight)
+            if not _is_no_answer(mine, each, claim, passages)
+        ]
+        best = _contrary(others)
+        if best is not None and _is_of_another(mine, best, others, passages):
+            continue
         if best is not None:
             found.append(_finding(claim, mine, best, passages))
     return found
@@ -155,10 +174,49 @@ def _contrary(others: Sequence[Beside]) -> Beside | None:
     return best
 
 
+def _is_no_answer(
+    mine: ClauseMeaning, other: Beside, claim: TextFacts, passages: Sequence[TextFacts]
+) -> bool:
+    """Whether a clause cannot be the contrary: "but the body does not" denies no "has"; "and a
+    lens" affirms nothing.
+    """
+    if not other.is_contrary:
+        return False
+    reading = passages[other.passage].reading
+    if not other.clause.denies:
+        words = reading.words_in(other.clause.start, other.clause.end)
+        return mine.denies and len(words) < _LEAST_AFFIRMED
+    if other.clause.target is not None:
+        return False
+    is_left_out = _DOES_NOT.search(reading.text[other.clause.start : other.clause.end].rstrip())
+    return bool(is_left_out and _IS_OR_HAS.search(claim.reading.text, mine.start, mine.end))
+
+
+def _is_of_another(
+    mine: ClauseMeaning, best: Beside, others: Sequence[Beside], passages: Sequence[TextFacts]
+) -> bool:
+    """Whether the passages speak elsewhere of what the contrary leaves out: "the company does not
+    pay for internet", where it pays for a desk.
+    """
+    sentence: list[Item] = []
+    for clause in passages[best.passage].meanings:
+        if clause.sentence == best.clause.sentence:
+            sentence += clause.items
+    for item in mine.items:
+        if item.is_light or any(sign_between(item, each) for each in sentence):
+            continue
+        for other in others:
+            both = _both(other.shared)
+            if other.passage == best.passage and item in both and best.at in both:
+                return True
+    return False
+
+
 def _is_under_denial(mine: ClauseMeaning, claim: TextFacts) -> bool:
     """Whether a clause holds where something is not so: "if the seller does not tell it, ..." """
     for other in claim.meanings:
-        if other.sentence == mine.sentence and other.is_condition and other.denies:
+        is_condition = other.sentence == mine.sentence and other.is_condition
+        if is_condition and (other.denies or _UNLESS.match(claim.reading.text, other.start)):
             return True
     return False
 
@@ -187,6 +245,4 @@ def _finding(
     place = Place(best.passage, *passage.sentence(best.clause.start))
     said = claim.reading.text[mine.start : mine.end].strip()
     says = passage.reading.text[best.clause.start : best.clause.end].strip()
-    return Finding(
-        "negation", CONFLICT, mine.start, mine.end, said, says, place, best.shared.share
-    )
+    return Finding("negation", CONFLICT, mine.start, mine.end, said, says, place, best.shared.share)

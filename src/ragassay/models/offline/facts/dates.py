@@ -115,7 +115,9 @@ _TIME = re.compile(
     r"|\b(?P<word>noon|midday|midnight)\b"
     rf"|\b(?P<past>(?:half|(?:a )?quarter|five|ten|twenty|twenty-five) past|(?:a )?quarter to)"
     rf" (?P<spoken>{_hour})\b"
-    rf"|\b(?P<told>{_hour})(?= in the (?:morning|evening|afternoon)|\s?o['’]clock)",
+    r"|(?<=\bfrom )(?P<from>\d{1,2})(?= to (?:1[3-9]|2[0-4])\b(?! \w*%))"
+    r"|(?:(?<=from \d to )|(?<=from \d\d to ))(?P<till>1[3-9]|2[0-4])\b(?=[.,;]| on\b| in\b| and\b)"
+    rf"|\b(?P<told>{_hour})(?= in the (?:morning|evening|afternoon)| at night|\s?o['’]clock)",
     re.IGNORECASE,
 )
 _DECADE = re.compile(r"\b(?:the )?(?:early |mid-?|late )?(?P<decade>1\d{2}0|20\d0)['’]?s\b")
@@ -182,6 +184,8 @@ def _time(match: re.Match[str]) -> Date:
         return Date(*match.span(), minutes=0 if match["word"].lower() == "midnight" else 720)
     if match["past"] or match["told"]:
         return _spoken(match)
+    if match["from"] or match["till"]:
+        return Date(*match.span(), minutes=60 * int(match["from"] or match["till"]) % 1440)
     hour, minute = (
         int(match["hour"] or match["hour24"]),
         int(match["minute"] or match["minute24"] or 0),

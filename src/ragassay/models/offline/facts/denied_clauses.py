@@ -17,6 +17,7 @@ much more than one that says the same. Chosen on dev rows and on half of the pla
 """
 
 _LEAST_WORDS = 2
+_UNLESS = re.compile(r"\W*(?:unless|until|except)\b", re.IGNORECASE)
 _ASIDE = re.compile(
     r"\W*(?:(?:and|or) )?(?:in|at|by|on|for|with|from|of|to|as|than)\b|\s*[-–—:(]", re.IGNORECASE
 )
@@ -35,8 +36,8 @@ def denied_clauses(
         words = {stem: weight(stem) for stem, near in mine.stems.items() if near == 1.0}
         if len(words) < _LEAST_WORDS or _ASIDE.match(claim.reading.text, mine.start):
             continue
-        contrary = _contrary(mine, words, passages)
-        if contrary is not None:
+        contrary = _contrary(claim, mine, words, passages)
+        if contrary is not None and not _UNLESS.match(claim.reading.text, mine.end):
             number, other, share = contrary
             passage = passages[number]
             place = Place(number, *passage.sentence(other.start))
@@ -60,7 +61,7 @@ def _is_of_one_thing(mine: PolarClause, other: PolarClause, words: Mapping[str, 
 
 
 def _contrary(
-    mine: PolarClause, words: Mapping[str, float], passages: Sequence[TextFacts]
+    claim: TextFacts, mine: PolarClause, words: Mapping[str, float], passages: Sequence[TextFacts]
 ) -> tuple[int, PolarClause, float] | None:
     """The clause of the passages that says the contrary, with its passage and share."""
     total = sum(words.values())
@@ -70,7 +71,9 @@ def _contrary(
         for other in passage.polar_clauses:
             share = sum(words[stem] * other.stems[stem] for stem in words.keys() & other.stems)
             share /= total
-            if other.denies == mine.denies:
+            # "There is no water" is "the water is turned off".
+            is_same = claim.clause_denies(mine.start) == passage.clause_denies(other.start)
+            if other.denies == mine.denies or is_same:
                 same = max(same, share)
             elif share > best and _is_of_one_thing(mine, other, words):
                 best, contrary = share, (number, other, share)

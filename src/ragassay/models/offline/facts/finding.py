@@ -75,7 +75,7 @@ class Margin:
 MARGINS = {
     "number": Margin(0.25, 0.2, 0.06),
     "bound": Margin(0.0, 0.1, 0.1),
-    "direction": Margin(0.2, 0.1, 0.1),
+    "direction": Margin(0.1, 0.1, 0.1),
     "date": Margin(0.25, 0.25, 0.06),
     "name": Margin(0.8, 0.45, 0.3),
     "negation": Margin(0.45, 0.2, 0.15),

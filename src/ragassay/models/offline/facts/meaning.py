@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from ragassay.models.offline.facts.clauses import Reading, Word
-from ragassay.models.offline.facts.concepts import Item, items, sign_between
+from ragassay.models.offline.facts.concepts import Item, items, keys_of, sign_between
 from ragassay.models.offline.facts.polarity import is_exception, is_full_negation, is_negation
 from ragassay.models.offline.facts.word_lists import word_set
 
@@ -33,7 +34,9 @@ _RESTRICTING = re.compile(
     r"\b(?:that|which|who) (?:is|are|was|were|do|does|did|has|have|had|can|could)$", re.IGNORECASE
 )
 _RESTRICTED = re.compile(r"\b(?:that|which|who) \w+ not\b", re.IGNORECASE)
-_ANSWER = re.compile(r"\W*(?:yes|no|correct|right|unfortunately|sorry)\b\s*[,.:;–—-]", re.IGNORECASE)
+_ANSWER = re.compile(
+    r"\W*(?:yes|no|correct|right|unfortunately|sorry)\b\s*[,.:;–—-]", re.IGNORECASE
+)
 _IF = re.compile(r"\W*(?:if|when|whether|unless|until|except|once|even|provided)\b", re.IGNORECASE)
 
 _DROPPED = word_set("light_verbs")
@@ -42,7 +45,7 @@ _DROPPED = word_set("light_verbs")
 class ClauseMeaning(NamedTuple):
     """What a clause says. denies: whether it denies as a whole; is_mixed: whether that cannot be
     told. target: the first item that says something behind what denies. is_condition: whether it
-    only says when the rest holds.
+    only says when the rest holds. keys: all that another word may share with one of the items.
     """
 
     start: int
@@ -53,6 +56,7 @@ class ClauseMeaning(NamedTuple):
     is_mixed: bool
     target: Item | None
     is_condition: bool
+    keys: frozenset[str]
 
 
 def clause_meanings(reading: Reading) -> tuple[ClauseMeaning, ...]:
@@ -84,7 +88,9 @@ def _clause_meaning(
     is_mixed = is_mixed or bool(not denying and _RESTRICTED.search(text, *place))
     is_condition = _IF.match(text, *place) is not None
     is_denied = len(denying) % 2 == 1
-    return ClauseMeaning(*place, sentence, tuple(said), is_denied, is_mixed, target, is_condition)
+    return ClauseMeaning(
+        *place, sentence, tuple(said), is_denied, is_mixed, target, is_condition, keys_of(said)
+    )
 
 
 def _negations(
@@ -94,7 +100,10 @@ def _negations(
     start, end = place
     answer = _ANSWER.match(text, start, end)
     begins = answer.end() if answer else start
-    inside = {at for item in every if item.meanings for at in range(item.first, item.last)}
+    inside: set[int] = set()
+    for item in every:
+        if item.meanings:
+            inside.update(range(item.first, item.last))
     found: list[int] = []
     is_neither = False
     for at, word in enumerate(words):
@@ -140,9 +149,7 @@ class Around(NamedTuple):
     behind: Sequence[Item]
 
 
-def shared(
-    mine: Collection[tuple[Item, float]], own: Sequence[Item], around: Around
-) -> Shared:
+def shared(mine: Collection[tuple[Item, float]], own: Sequence[Item], around: Around) -> Shared:
     """What a clause with its own items has of those of the claim, each with how much it counts."""
     total = got = of_own = 0.0
     same, turned = _pairs([item for item, _ in mine], own)
@@ -206,7 +213,7 @@ def told_share(
     """
     least = 1.0
     for clauses in said:
-        mine = [item for clause in clauses for item in clause.items]
+        mine = list(chain.from_iterable(clause.items for clause in clauses))
         if mine:
             least = min(least, _sentence_share(mine, passages, weight))
     return least
@@ -217,24 +224,26 @@ def _sentence_share(
     passages: Sequence[Sequence[ClauseMeaning]],
     weight: Callable[[str], float],
 ) -> float:
-    values = [item_weight(item, weight) for item in mine]
-    total = sum(values)
+    values = {item: item_weight(item, weight) for item in mine}
+    total = sum(values.values())
+    keys = keys_of(mine)
     best = 0.0
     for clauses in passages:
-        by_sentence: dict[int, list[Item]] = {}
+        has: dict[int, set[Item]] = {}
         for clause in clauses:
-            by_sentence.setdefault(clause.sentence, []).extend(clause.items)
-        has = {
-            number: [any(sign_between(item, each) for each in others) for item in mine]
-            for number, others in by_sentence.items()
-        }
-        somewhere = [any(column) for column in zip(*has.values(), strict=True)]
+            if not keys.isdisjoint(clause.keys):
+                found = has.setdefault(clause.sentence, set())
+                found.update(item for item in values if _is_in(clause.items, item))
+        somewhere = set[Item]().union(*has.values())
         for own in has.values():
-            got = 0.0
-            for value, here, there in zip(values, own, somewhere, strict=True):
-                got += value * (1.0 if here else ELSEWHERE * there)
+            got = sum(values[item] for item in own)
+            got += ELSEWHERE * sum(values[item] for item in somewhere - own)
             best = max(best, got / total if total else 0.0)
     return best
+
+
+def _is_in(others: Sequence[Item], item: Item) -> bool:
+    return any(sign_between(item, other) for other in others)
 
 
 ELSEWHERE = 0.5

@@ -45,7 +45,8 @@ CONFLICTS = frozenset(
 )
 """Levels of one thing that do not fit together in an answer that is to stick to its source."""
 
-_REACH = 5
+_REACH, _FAR = 5, 8
+_NOT = frozenset(("not", "never", "isn't", "aren't", "don't", "doesn't", "cannot", "can't"))
 _LEAST_MOST, _LEAST_ALL = 50.0, 99.0
 
 
@@ -78,10 +79,18 @@ def levels(reading: Reading) -> list[Level]:
             continue
         if level == "may" and word.lower == "may" and word.written[0].isupper() and index:
             continue  # the month
+        if word.lower == "any" and _is_denied(reading, index):
+            level = "none"  # "is not covered by any insurance"
         head = _head(reading, index)
         if head is not None:
             found.append(Level(level, head, word))
     return found
+
+
+def _is_denied(reading: Reading, index: int) -> bool:
+    before = reading.words[max(0, index - _FAR) : index]
+    clause = reading.words[index].clause
+    return any(word.lower in _NOT for word in before if word.clause == clause)
 
 
 def _head(reading: Reading, index: int) -> Word | None:

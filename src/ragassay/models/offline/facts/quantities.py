@@ -55,7 +55,7 @@ class Quantity:
 
 _PREFIX = r"(?:(?P<prefix>US\$|USD|EUR|GBP|CHF|INR|[$€£¥₹])[ ]?)?"
 _DIGITS = (
-    r"(?<![\w.,:/])(?<![A-Za-z]-)(?P<sign>[-−](?=\d))?"
+    r"(?<![\w.,:/])(?<![A-Za-z]-)(?P<sign>[-−](?=\d)|\bminus (?=\d))?"
     r"(?:(?P<fraction>\d/[2-9](?![\d/]))|(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?)"
     r"(?P<part>[ ]?[½¼¾⅓⅔]|[ ]\d/[2-9](?![\d/]))?(?![.:/]\d))"
 )
@@ -78,13 +78,15 @@ _BETWEEN = re.compile(r"\s?(?:[-–—]|to|and|or|through)\s?", re.IGNORECASE)
 _BEFORE = (
     (
         "at least",
-        r"at least|no less than|not less than|no fewer than|minimum(?: of)?|min\.?|from"
+        r"at least|(?:smallest|minimum|lowest)(?: \w+){0,2} (?:is|of|are)"
+        r"|no less than|not less than|no fewer than|minimum(?: of)?|min\.?|from"
         r"|starting (?:at|from)"
         r"|≥|>=|as (?:little|few) as|not under|not below",
     ),
     (
         "at most",
-        r"at most|no more than|not more than|not exceed(?:ing)?|up to|maximum(?: of)?|max\.?"
+        r"at most|(?:largest|maximum|highest|limit)(?: \w+){0,2} (?:is|of|are)"
+        r"|no more than|not more than|not exceed(?:ing)?|up to|maximum(?: of)?|max\.?"
         r"|within|until|no later than|as (?:much|many) as|≤|<=|limited to|capped at"
         r"|not longer than|no longer than|not over|not above|not beyond",
     ),
@@ -109,7 +111,10 @@ _BEHIND = (
 _BOUNDS_BEFORE = [
     (
         name,
-        re.compile(rf"(?:^|[\s(])(?:{words})(?: (?:a|an|the|of|about|around))*\s*$", re.IGNORECASE),
+        re.compile(
+            rf"(?:^|[\s(])(?:{words})(?: (?:a|an|the|of|about|around|age|ages|sum))*\s*$",
+            re.IGNORECASE,
+        ),
     )
     for name, words in _BEFORE
 ]
@@ -219,11 +224,16 @@ _COMPOUNDS = frozenset(("time", "length", "mass"))
 _JOINT = re.compile(r"\s*(?:,|and|,\s*and)?\s*", re.IGNORECASE)
 
 
+_AHEAD_OF = re.compile(r"\s+(?:before|after|ahead|prior)\b", re.IGNORECASE)
+
+
 def _compound(text: str, first: Quantity, second: Quantity) -> Quantity | None:
     """Two quantities as one: "2 hours 35 minutes"; None where they are two."""
     if first.measure != second.measure or first.measure not in _COMPOUNDS:
         return None
     joint = text[first.end : second.start]
+    if _AHEAD_OF.match(text, second.end):
+        return None  # "for seven days, one hour before a meal"
     if not _JOINT.fullmatch(joint) or first.is_range or second.is_range or second.bound:
         return None
     if first.unit == second.unit or not 0 < second.low < first.low / max(first.written, 1):
@@ -338,9 +348,9 @@ def _unit(text: str, end: int, prefix: str | None) -> tuple[str, int]:
     """
     if prefix:
         return PREFIXES[prefix.lower()], end
-    if end and text[end - 1] in "mMbB" and text[end - 2].isdigit():
+    if end and text[end - 1] in "mMbB" and text[: end - 1].rstrip()[-1:].isdigit():
         # A letter was taken for a magnitude and is a unit.
-        end -= 1
+        end = len(text[: end - 1].rstrip())
     # "half an hour", "a quarter of a mile"
     match = UNIT.match(text, end) or UNIT.match(text, end + _article(text, end))
     if match is None:
@@ -380,9 +390,16 @@ def _bound(text: str, before: str, end: int) -> str:
 
 
 _NOT_BEFORE = re.compile(
-    r"\b(?:not|never|n't|nobody|nothing)\b(?: \w+){1,3} (?:than|over|above|under|below|beyond)\s*$",
+    r"\b(?:not|never|n't|nobody|nothing)\b(?: \w+){1,6} (?:than|over|above|under|below|beyond)\s*$",
     re.IGNORECASE,
 )
+
+
+def is_turned(text: str, start: int) -> bool:
+    """Whether a negation turned the bound of a number: "nobody works more than six days"."""
+    return _NOT_BEFORE.search(text[max(0, start - 60) : start]) is not None
+
+
 _TURNED = {
     "more than": "at most",
     "less than": "at least",

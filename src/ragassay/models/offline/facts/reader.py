@@ -9,17 +9,17 @@ stands nowhere is absent.
 from __future__ import annotations
 
 import re
-import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, product
 from operator import attrgetter
 from typing import TypeVar
 
-from ragassay.models.offline.facts.clauses import Reading, Word, start_of
 from ragassay.models.offline.facts.another_name import told_of_another_name
-from ragassay.models.offline.facts.contrary import contraries
+from ragassay.models.offline.facts.clauses import Reading, Word, start_of
 from ragassay.models.offline.facts.comparisons import turned_comparisons
+from ragassay.models.offline.facts.contrary import contraries
+from ragassay.models.offline.facts.crossed import crossed
 from ragassay.models.offline.facts.dates import Date
 from ragassay.models.offline.facts.denied_clauses import denied_clauses
 from ragassay.models.offline.facts.directions import direction
@@ -34,10 +34,12 @@ from ragassay.models.offline.facts.finding import (
     Match,
     Place,
 )
+from ragassay.models.offline.facts.frames import exchanged_parts
+from ragassay.models.offline.facts.half_named import half_named
 from ragassay.models.offline.facts.names import Name, is_short_for, same_name, same_word
 from ragassay.models.offline.facts.polarity import Side
 from ragassay.models.offline.facts.quantifiers import CONFLICTS, Level, fits_share
-from ragassay.models.offline.facts.quantities import COUNT, Quantity
+from ragassay.models.offline.facts.quantities import COUNT, Quantity, is_turned
 from ragassay.models.offline.facts.replaced import replaced_names
 from ragassay.models.offline.facts.roles import turned_roles
 from ragassay.models.offline.facts.same_quantity import (
@@ -102,8 +104,12 @@ class FactReader:
         found += [self._bound(quantity) for quantity in claim.quantities]
         found += [self._date(date) for date in claim.dates]
         found += [self._name(name) for name in self._names_of_claim]
-        found += exchanged(claim, self._passages, self._capitals, self._weight)
-        found += turned_roles(claim, self._names_of_claim, self._passages, self._names)
+        found += exchanged(claim, self._passages, self._capitals, self._weight) or crossed(
+            claim, self._passages, self._weight
+        )
+        found += turned_roles(
+            claim, self._names_of_claim, self._passages, self._names
+        ) or exchanged_parts(claim, self._names_of_claim, self._passages, self._names)
         found += replaced_names(claim, self._passages, self._capitals)
         found += self._told_of_others()
         found += unrestricted(claim, self._passages, self._weight)
@@ -154,8 +160,10 @@ class FactReader:
         for number, passage in enumerate(self._passages):
             for other in passage.quantities:
                 # "Cards larger than 512 GB are not supported": at most that.
-                if passage.denies(other.start) != self._claim.denies(mine.start):
+                if _denies_bound(passage, other) != _denies_bound(self._claim, mine):
                     continue
+                if other.is_range and mine.measure == other.measure and _lies_beyond(mine, other):
+                    candidates.append(Candidate(number, other.start, other.end, False))
                 if other.bound and mine.measure == other.measure and equal(mine, other):
                     same = _UPWARDS[mine.bound] == _UPWARDS[other.bound]
                     candidates.append(Candidate(number, other.start, other.end, same))
@@ -244,6 +252,7 @@ class FactReader:
         mine, theirs = self._names_of_claim, self._names
         rule = ToldOfAnother(self._claim, mine, self._passages, theirs, asked, self._weight)
         found = rule.findings()
+        found += half_named(self._claim, mine, self._passages, theirs, self._knows)
         if not found:
             found = told_of_another_name(
                 self._claim, mine, self._passages, theirs, asked, self._weight
@@ -281,6 +290,10 @@ class FactReader:
             return True
         if mine.opposite_named and other.word.stem != mine.word.stem:
             return False
+        if mine.word.stem == other.word.stem and (
+            self._claim.clause_denies(mine.word.start) == passage.clause_denies(other.word.start)
+        ):
+            return True
         # Two negations may turn one thing, and one may stand at another word of it.
         in_clause, in_sentence = self._claim.negations(mine)
         there_in_clause, there_in_sentence = passage.negations(other)
@@ -365,8 +378,7 @@ class FactReader:
         return matches
 
     def _weight(self, word: str) -> float:
-        key = zlib.crc32(word.encode("utf-8", "replace"))
-        return self._rarity.words.get(key, self._rarity.unseen)
+        return self._rarity.of_stem(word)
 
     def _in_one_sentence(self, one: Candidate, other: Candidate) -> bool:
         if one.passage != other.passage:
@@ -431,6 +443,19 @@ class FactReader:
                 words = _beside(passage.reading, other)
                 if (before and before == words[0]) or (behind and behind == words[1]):
                     yield Candidate(number, other.start, other.end, False)
+
+
+def _denies_bound(text: TextFacts, quantity: Quantity) -> bool:
+    """Whether what holds within a bound is denied, and the bound not turned by that."""
+    return text.denies(quantity.start) and not is_turned(text.reading.text, quantity.start)
+
+
+def _lies_beyond(mine: Quantity, other: Quantity) -> bool:
+    """Whether a bound leaves out a whole range: "at least four", of three to four."""
+    is_alike = not set(mine.nouns[:1]).isdisjoint(other.nouns[:1]) or mine.measure != COUNT
+    if _UPWARDS[mine.bound]:
+        return is_alike and mine.low >= other.high
+    return is_alike and mine.low <= other.low
 
 
 def _alike(mine: Quantity | Date, passage: TextFacts) -> Iterator[Quantity | Date]:

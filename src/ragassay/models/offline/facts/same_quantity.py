@@ -44,6 +44,8 @@ def same_quantity(mine: Quantity, other: Quantity) -> bool | None:
 def _same_across_measures(mine: Quantity, other: Quantity) -> bool | None:
     if _are_pounds(mine, other) or _are_millions(mine, other) or _are_millions(other, mine):
         return True
+    if _are_cents(mine, other) or _are_cents(other, mine):
+        return equal(mine, other)
     share, count = (mine, other) if mine.measure == "percent" else (other, mine)
     if share.measure == "percent" and count.measure == COUNT and 0 < count.low < 1:
         return True if close(share.low, 100 * count.low) else None
@@ -182,6 +184,11 @@ def _are_pounds(mine: Quantity, other: Quantity) -> bool:
     names = {mine.unit, other.unit}
     is_one_of_each = "£" in names and not names.isdisjoint(("pound", "pounds"))
     return is_one_of_each and close(mine.written, other.written)
+
+
+def _are_cents(mine: Quantity, other: Quantity) -> bool:
+    """Whether the first is in cents, of whatever currency, and the other an amount of money."""
+    return mine.unit in ("cent", "cents") and other.measure.startswith("money")
 
 
 def _are_millions(short: Quantity, full: Quantity) -> bool:

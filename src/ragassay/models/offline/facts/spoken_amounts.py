@@ -26,6 +26,7 @@ _AND_A_PART = re.compile(
     re.IGNORECASE,
 )
 _HALF_A = re.compile(r"\bhalf[ -]years?\b", re.IGNORECASE)
+_HALF_PRICE = re.compile(r"\bhalf[ -](?:the )?price\b", re.IGNORECASE)
 _QUARTER = re.compile(r"\bQ(?P<quarter>[1-4])\b")
 _ROUND = frozenset((3, 4, 5, 6, 7, 8, 9, 10, 12, 20, 50, 100, 1000, 10_000, 100_000, 1_000_000))
 _PARTS = {"half": Fraction(1, 2), "quarter": Fraction(1, 4)}
@@ -57,6 +58,8 @@ def spoken_amounts(text: str) -> Iterator[SpokenAmount]:
         yield SpokenAmount(*match.span(), value, match["unit"].lower())
     for match in _HALF_A.finditer(text):
         yield SpokenAmount(*match.span(), Fraction(1, 2), "year")
+    for match in _HALF_PRICE.finditer(text):
+        yield SpokenAmount(*match.span(), Fraction(50), "%")
     for match in _QUARTER.finditer(text):
         yield SpokenAmount(*match.span(), Fraction(match["quarter"]), "")
 

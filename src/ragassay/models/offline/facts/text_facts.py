@@ -64,8 +64,11 @@ class TextFacts:
 
     def is_comparison(self, word: Word) -> bool:
         """Whether a word compares two things: "cheaper than", "more medals than"."""
-        words = self.reading.words_in(word.end, self.reading.sentences[word.sentence][1])[:4]
+        start, end = self.reading.sentences[word.sentence]
+        words = self.reading.words_in(word.end, end)[:4]
+        before = self.reading.words_in(start, word.start)[-1:]
         is_comparative = word.lower.endswith("er") or word.lower in ("more", "less")
+        is_comparative = is_comparative or any(w.lower in ("more", "less") for w in before)
         return is_comparative and any(each.lower == "than" for each in words)
 
     def denies(self, place: int) -> bool:
@@ -79,6 +82,10 @@ class TextFacts:
         start, end = self.reading.clauses[self.reading.clause_at(place)]
         words = self.reading.words_in(start, end)
         return any(word.lower == "than" for word in words) and any(map(is_negation, words))
+
+    def clause_denies(self, place: int) -> bool:
+        """Whether the clause of a place denies what it says, in whatever words."""
+        return self.meanings[self.reading.clause_at(place)].denies
 
     def negations(self, side: Side) -> tuple[int, int]:
         """How many words turn what is said by a word: those of its clause and what makes an

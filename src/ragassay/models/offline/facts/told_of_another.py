@@ -175,6 +175,8 @@ class ToldOfAnother:
         for each in segment.names:
             if _is_any(each, (*beside_mine, *self._asked)) or _part_of(passage, each) != mine:
                 continue
+            if passage.clause_denies(each.start) != self._claim.clause_denies(name.start):
+                continue
             if not self._describes(passage, each, segment.names):
                 return each
         return None

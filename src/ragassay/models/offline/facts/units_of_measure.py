@@ -51,7 +51,7 @@ time: s
   nanosecond, nanoseconds, ns = 0.000000001
   min, mins, minute, minutes = 60
   h, hr, hrs, hour, hours = 3600
-  day, days = 86400
+  day, days, night, nights = 86400
   week, weeks = 604800
   fortnight, fortnights = 1209600
   month, months = 2629746

@@ -28,7 +28,8 @@ _CODE_LINE = re.compile(
 _HALF = 0.5
 
 _SUMS = re.compile(
-    r"\b(?:in total|total(?:s|led|ling)?|together|altogether|in all|sum(?:s)?|combined|"
+    r"\b(?:in total|total(?:s|led|ling)?|together|altogether|in all|combined|"
+    r"sums? (?:of (?:the|all|both|these)|to)|"
     r"on average|average[sd]?|mean|adds? up|all told|overall)\b",
     re.IGNORECASE,
 )

@@ -8,13 +8,16 @@ from collections.abc import Callable, Sequence
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.text_facts import TextFacts
 
-_LEAST = 0.6
+_LEAST = 0.5
 """Share of the words of the claim's sentence that the restricted one must have."""
 
 _LEAST_WORDS = 2
 _RESTRICTS = re.compile(
     r"\b(?:only|solely|exclusively|except|unless|other than|apart from|provided)\b", re.IGNORECASE
 )
+
+
+_UP_TO = re.compile(r"\bup to \W?\d", re.IGNORECASE)
 
 
 def unrestricted(
@@ -33,7 +36,7 @@ def unrestricted(
         words.pop(level.word.stem, None)
         if level.head.stem not in words or len(words) < _LEAST_WORDS:
             continue
-        place = _restricted(words, level.head.stem, passages)
+        place = _restricted(words, level.head.stem, passages, is_all=level.word.lower == "all")
         if place is not None:
             passage = passages[place.passage].reading.text
             said, says = text[start:end], passage[place.start : place.end]
@@ -41,7 +44,9 @@ def unrestricted(
     return found
 
 
-def _restricted(words: dict[str, float], head: str, passages: Sequence[TextFacts]) -> Place | None:
+def _restricted(
+    words: dict[str, float], head: str, passages: Sequence[TextFacts], *, is_all: bool
+) -> Place | None:
     """The sentence nearest to the words, where it says of the head that only some are meant."""
     total = sum(words.values())
     best, nearest = 0.0, None
@@ -54,4 +59,6 @@ def _restricted(words: dict[str, float], head: str, passages: Sequence[TextFacts
     if nearest is None or best < _LEAST:
         return None
     text = passages[nearest.passage].reading.text
+    if is_all and _UP_TO.search(text, nearest.start, nearest.end):
+        return nearest
     return nearest if _RESTRICTS.search(text, nearest.start, nearest.end) else None

@@ -18,6 +18,7 @@ def upgrade() -> None:
         "trace_changes",
         sa.Column("id", Long, primary_key=True),
         sa.Column("trace", sa.LargeBinary, nullable=False),
+        sqlite_autoincrement=True,
     )
     op.create_index("ix_trace_changes_trace", "trace_changes", ["trace"])
     op.create_table(
