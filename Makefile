@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # Many tests wait for servers and kills: two at a time take half as long.
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 
-.PHONY: setup demo test test-fast test-local test-frameworks test-engines soak check docs bench lock clean
+.PHONY: setup demo test test-fast test-local test-frameworks test-engines soak check docs site bench lock clean
 
 setup: .venv/.ready
 
@@ -74,13 +74,17 @@ check: setup
 docs: setup
 	$(PY) tools/write_docs.py
 
+# The documentation as a site in build/site: plain files, to be opened or served by anything.
+site: setup
+	$(PY) tools/build_site.py
+
 # Every figure of benchmarks/results, one after the other (about an hour; needs the labelled data and the common bench beside the project).
 bench: setup
 	for one in benchmarks/*/run.py; do $(PY) $$one || exit 1; done
 
 # The lock file holds hashes and no addresses, so that any mirror serves.
 lock:
-	uv pip compile pyproject.toml --extra arrow --extra prices --extra postgres --extra ray --extra server --extra documents --extra gepa --group dev --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --extra arrow --extra prices --extra postgres --extra ray --extra server --extra grpc --extra documents --extra gepa --group dev --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock
 
 clean:

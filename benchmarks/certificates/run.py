@@ -5,9 +5,9 @@
 Runs `ragassay benchmark` for the offline judge on the test splits of all groundedness, context
 relevance, answer relevance and answer correctness sets, one certificate a set and, where a task has
 several sets, one over all of them (slices = sets: pooled and macro). Writes
-src/ragassay/models/offline/certificates.json, benchmarks/results/certificates.{json,md} and the
-table in the README. --check: writes nothing and fails when a figure differs from the certificates
-that are there.
+src/ragassay/models/offline/certificates.json and benchmarks/results/certificates.{json,md}; the
+page docs/certificates.md is then to be made anew (`make docs`). --check: writes nothing and fails
+when a figure differs from the certificates that are there.
 
 The cut on human labels is the set's own (README of each set); rows of one source document, question
 or conversation (`group`) are one cluster. The offline judge's weights were fitted on train rows and
@@ -21,7 +21,6 @@ import gzip
 import json
 import os
 import platform
-import re
 import sys
 import tempfile
 import time
@@ -47,8 +46,6 @@ from ragassay.version import __version__
 
 SHOWN = ("kappa", "balanced_accuracy", "precision", "recall", "f1", "auc", "ece")
 LIMIT_SECONDS = 15 * 60
-README = ROOT / "README.md"
-PLACE = re.compile(r"(<!-- certificates -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +159,6 @@ def main() -> None:
         return
     CERTIFICATES.write_bytes(dumps(certificate for _, certificate in made))
     write_results(made, seconds, options.draws)
-    text = README.read_text(encoding="utf-8")
-    README.write_text(
-        PLACE.sub(lambda found: found[1] + readme_table(made) + found[2], text), encoding="utf-8"
-    )
     print(
         f"{len(made)} certificates in {seconds:.0f} s, {CERTIFICATES.stat().st_size / 1024:.0f} kB"
     )
@@ -324,44 +317,6 @@ def write_results(made: list[tuple[str, Certificate]], seconds: float, draws: in
     (RESULTS / "certificates.md").write_text(
         markdown(made, seconds, draws, machine), encoding="utf-8"
     )
-
-
-def readme_table(made: list[tuple[str, Certificate]]) -> str:
-    """The short table of the README: kappa and balanced accuracy of each set, and of groundedness
-    over all sets.
-    """
-    heads = ("metric", "labelled set", "labels", "kappa", "balanced accuracy")
-    lines = ["| " + " | ".join(heads) + " |", "| --- | --- | ---: | ---: | ---: |"]
-    unseen = {one.name for _, sets in TASKS.values() for one in sets if one.seen is False}
-    metric = ""
-    for task, c in made:
-        together = c.dataset.startswith("all ")
-        if together and task != "groundedness":
-            continue
-        few = f" ({c.clusters} clusters)" if c.clusters < 5 else ""
-        name = (
-            c.dataset
-            + ("†" if c.kind != "human" else "")
-            + ("°" if c.dataset in unseen else "")
-            + few
-        )
-        views = (
-            [("pooled", c.pooled), ("mean over the sets", c.macro)]
-            if together
-            else [("", c.pooled)]
-        )
-        for view, figures in views:
-            by_name = {figure.name: figure for figure in figures}
-            cells = [
-                "" if c.metric == metric else c.metric,
-                f"{name}, {view}" if view else name,
-                f"{c.n:,}",
-                shown(by_name.get("kappa")),
-                shown(by_name.get("balanced_accuracy")),
-            ]
-            lines.append("| " + " | ".join(cells) + " |")
-            metric = c.metric
-    return "\n".join([*lines, "", ""])
 
 
 def figure_json(figure: Figure) -> dict[str, object]:

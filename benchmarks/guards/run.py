@@ -138,6 +138,7 @@ def deadlines(judgments: int) -> dict[str, float]:
         {"fault_rates": {"500": 0.4, "reset": 0.3, "429:5": 0.3}},
     )
     late: list[float] = []
+    worked = time.process_time()
     for number, settings in enumerate(servers):
         with ServerProcess() as server, Sleeper() as sleeper:
             share = judgments // 3 + (number < judgments % 3)
@@ -149,6 +150,7 @@ def deadlines(judgments: int) -> dict[str, float]:
             wrong += not result.judged and result.verdict != policy
     return {
         "judgments": len(over),
+        "CPU ms a judgment": 1000 * (time.process_time() - worked) / len(over),
         "of them unjudged": unjudged,
         "policy not followed": wrong,
         "over the deadline, median ms": statistics.median(over),
@@ -177,7 +179,7 @@ async def _judged(
         for policy in ("block", "pass")
     }
     # As an application does at its start; then the server begins to fail.
-    made["block"].warm()
+    guard.warm()
     server.script(**settings)
     results: list[tuple[float, str, guard.GuardResult]] = []
     numbers = iter(range(count))

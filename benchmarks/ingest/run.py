@@ -1,5 +1,5 @@
-"""Doses of spans for `ragassay receive`: rate and wait at a pace, lag, kills, overload, bad spans,
-a full disk, retention.
+"""Doses of spans for `ragassay receive`: rate and wait at a pace, lag, cost, gRPC, one large trace,
+kills, overload, bad spans, a full disk, retention.
 
     python benchmarks/ingest/run.py [--seconds 60] [--pace 12000] [--kills 20] [--only pace,kills]
 
@@ -24,7 +24,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ SPANS = 512
 SPAN_BYTES = 2_000
 CONNECTIONS = 8
 RESULTS = ROOT / "benchmarks/results"
+PACKED = {"content-type": "application/x-protobuf", "content-encoding": "gzip"}
 _TRACE_MARK = b"\xa5" * 16
 _WORDS = 4_000
 
@@ -87,8 +89,32 @@ class Export:
 
     def body(self, number: int) -> bytes:
         """The request of a number, packed."""
-        trace = number.to_bytes(15, "big")
-        return gzip.compress(self._template.replace(_TRACE_MARK[:15], trace), 1)
+        return gzip.compress(self.plain(number), 1)
+
+    def plain(self, number: int) -> bytes:
+        """The request of a number."""
+        return bytes(self._template).replace(_TRACE_MARK[:15], number.to_bytes(15, "big"))
+
+    def of_one_trace(self, first: int, count: int, *, ends: bool) -> bytes:
+        """So many spans of one trace, with ten attributes each; the last one its root where it
+        ends.
+        """
+        message = ExportTraceServiceRequest()
+        scope = message.resource_spans.add().scope_spans.add()
+        for number in range(first, first + count):
+            span = scope.spans.add(name="step", trace_id=b"\x01" * 16)
+            span.span_id = (number + 1).to_bytes(8, "big")
+            span.start_time_unix_nano = 1_790_000_000_000_000_000 + number
+            span.end_time_unix_nano = span.start_time_unix_nano + 1_000
+            self._add(span, "openinference.span.kind", "CHAIN")
+            for note in range(9):
+                self._add(span, f"note.{note}", "word " * 12)
+            if ends and number == first + count - 1:
+                self._add(span, "input.value", "When did it open?")
+                self._add(span, "output.value", "In 1932.")
+            else:
+                span.parent_span_id = (100_000).to_bytes(8, "big")
+        return bytes(message.SerializeToString())
 
 
 @dataclass
@@ -109,6 +135,18 @@ class Dose:
         """Spans acknowledged a second."""
         return len(self.acknowledged) * SPANS / self.seconds if self.seconds else 0.0
 
+    def answered(
+        self, number: int, status: int, content: bytes, waited: float, told_when: bool
+    ) -> None:
+        """Note an answer. told_when: whether it says when to come again."""
+        self.statuses[status] += 1
+        if status == 200:
+            self.waits.append(waited)
+            self.acknowledged.append(number)
+            self.rejected += _rejected(content)
+        else:
+            self.without_retry += not told_when
+
     def quantile(self, share: float) -> float:
         """Milliseconds that requests waited for their acknowledgement."""
         ordered = sorted(self.waits)
@@ -123,51 +161,50 @@ def send(
     pace: float | None,
     connections: int = CONNECTIONS,
     first: int = 1,
-    bodies: list[bytes] | None = None,
+    bodies: deque[bytes] | None = None,
 ) -> Dose:
-    """Send requests for so long, at a pace in spans a second, or as fast as they are taken."""
+    """Send requests for so long, at a pace in spans a second, or as fast as they are taken. bodies:
+    packed beforehand; what is refused is sent again, as exporters do, and the dose ends with the
+    last one.
+    """
     dose = Dose()
     began = time.monotonic()
     counter = iter(range(10**9))
-    stop = threading.Event()
+
+    def body_of(number: int) -> bytes | None:
+        """The next body, None where there is none."""
+        if bodies is None:
+            return export.body(first + number)
+        return bodies.popleft() if bodies else None
 
     def work() -> None:
         connection = http.client.HTTPConnection("127.0.0.1", receiver.port, timeout=30)
-        headers = {
-            **receiver.headers,
-            "content-type": "application/x-protobuf",
-            "content-encoding": "gzip",
-        }
-        while not stop.is_set():
+        while True:
             with dose.lock:
                 number = next(counter)
             if pace is not None:
                 due = began + number * SPANS / pace
                 time.sleep(max(0.0, due - time.monotonic()))
-            if time.monotonic() - began > seconds:
-                return
-            body = bodies[number % len(bodies)] if bodies else export.body(first + number)
+            body = body_of(number)
+            if body is None or time.monotonic() - began > seconds:
+                break
             sent = time.monotonic()
             try:
-                connection.request("POST", "/v1/traces", body, headers)
+                connection.request("POST", "/v1/traces", body, {**receiver.headers, **PACKED})
                 answer = connection.getresponse()
                 content = answer.read()
-            except OSError:
+            except (OSError, http.client.HTTPException):
                 connection.close()
                 if receiver.process.poll() is not None:
                     return
                 continue
-            except http.client.HTTPException:
-                connection.close()
-                continue
+            retry = bool(answer.headers.get("retry-after"))
             with dose.lock:
-                dose.statuses[answer.status] += 1
-                if answer.status == 200:
-                    dose.waits.append(time.monotonic() - sent)
-                    dose.acknowledged.append(first + number)
-                    dose.rejected += _rejected(content)
-                elif not answer.headers.get("retry-after"):
-                    dose.without_retry += 1
+                dose.answered(
+                    first + number, answer.status, content, time.monotonic() - sent, retry
+                )
+            if bodies is not None and answer.status != 200:
+                bodies.append(body)
         connection.close()
 
     threads = [threading.Thread(target=work) for _ in range(connections)]
@@ -285,30 +322,156 @@ def run_lag(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_overload(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """As many requests as 64 connections can send, packed beforehand."""
+    """As many requests as 64 connections can send, packed beforehand, every span new."""
     export = Export()
-    bodies = [export.body(n) for n in range(1, 400)]
+    packed = [export.body(n) for n in range(1, int(options.seconds * 40))]
+    share = len(packed) // 3
     with Receiver(folder) as receiver:
         alone = send(
-            receiver, export, seconds=options.seconds / 4, pace=None, connections=4, bodies=bodies
+            receiver,
+            export,
+            seconds=options.seconds / 4,
+            pace=None,
+            connections=4,
+            bodies=deque(packed[:share]),
         )
     shutil.rmtree(folder / ".ragassay")
     with Receiver(folder) as receiver:
         dose = send(
-            receiver, export, seconds=options.seconds / 2, pace=None, connections=64, bodies=bodies
+            receiver,
+            export,
+            seconds=options.seconds / 2,
+            pace=None,
+            connections=64,
+            bodies=deque(packed[share:]),
         )
-        holds, _ = identity(receiver)
+        holds, counts = identity(receiver)
     other = sum(count for status, count in dose.statuses.items() if status not in (200, 429, 503))
     return {
         "spans/s of 4 connections": round(alone.rate),
         "spans/s of 64 connections": round(dose.rate),
-        "goodput share": round(dose.rate / alone.rate, 2) if alone.rate else None,
+        "of those stored, known already": f"{counts['stored']}, {counts['duplicate']}",
+        "goodput: share of 4 connections": round(dose.rate / alone.rate, 2) if alone.rate else None,
+        "goodput: share of K1's 12,000": round(dose.rate / 12_000, 2),
         "answers": dict(dose.statuses),
         "refusals without Retry-After": dose.without_retry,
         "other answers": other,
         "p99 ms of what was taken": round(dose.quantile(0.99)),
         "most RSS MB": round(dose.most_rss / 1e6),
         "received = stored + rejected + duplicate": holds,
+    }
+
+
+def run_cpu(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """What each step costs of a processor, in this process alone and without HTTP: a figure that
+    other work on the machine changes little.
+    """
+    from ragassay.store import Store
+    from ragassay.tracing.decoding import decode
+    from ragassay.tracing.job import AssemblyJob
+
+    export = Export()
+    packed = [export.body(number) for number in range(1, 81)]
+    count = len(packed) * SPANS
+
+    def cost(work: Callable[[], object]) -> tuple[float, Any]:
+        began = time.process_time()
+        made = work()
+        return round(1e6 * (time.process_time() - began) / count, 1), made
+
+    unpacking, plain = cost(lambda: [gzip.decompress(body) for body in packed])
+    decoding, batches = cost(lambda: [decode("traces", body, False) for body in plain])
+    with Store.open(folder / "store.db") as store:
+        records = store.span_records
+
+        def put() -> None:
+            for first in range(0, len(batches), 8):
+                spans = [span for batch in batches[first : first + 8] for span in batch.spans]
+                records.put(spans, [], 1_000)
+
+        storing, _ = cost(put)
+        assembling, rows = cost(lambda: AssemblyJob(records).catch_up(everything=True))
+    acknowledged = unpacking + decoding + storing
+    return {
+        "us a span: unpack": unpacking,
+        "us a span: decode": decoding,
+        "us a span: store, in commits of 8 requests": storing,
+        "us a span until the acknowledgement": round(acknowledged, 1),
+        "us a span: index and put together": assembling,
+        "spans/s of a core until the acknowledgement": round(1e6 / acknowledged),
+        "spans/s of a core put together": round(1e6 / assembling),
+        "rows": rows,
+    }
+
+
+def run_grpc(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """A dose over gRPC, 512 spans a message, packed by gzip as gRPC does it."""
+    import grpc
+
+    method = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+    export = Export()
+    codes: Counter[str] = Counter()
+    waits: list[float] = []
+    with Receiver(folder, "--grpc-port", "0", "--quiet", "1") as receiver:
+        address = receiver.lines[1].rpartition("http://")[2]
+        metadata = tuple(receiver.headers.items())
+        counter = iter(range(1, 10**9))
+        cpu_before = cpu_seconds(receiver.process.pid)
+        began = time.monotonic()
+
+        def work() -> None:
+            with grpc.insecure_channel(address, compression=grpc.Compression.Gzip) as channel:
+                call = channel.unary_unary(method)
+                while time.monotonic() - began < options.seconds / 2:
+                    body = export.plain(next(counter))
+                    sent = time.monotonic()
+                    try:
+                        call(body, metadata=metadata, timeout=30)
+                    except grpc.RpcError as error:
+                        codes[error.code().name] += 1
+                        continue
+                    codes["OK"] += 1
+                    waits.append(time.monotonic() - sent)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        seconds = time.monotonic() - began
+        cpu = cpu_seconds(receiver.process.pid) - cpu_before
+        holds, counts = identity(receiver)
+    dose = Dose(waits=waits)
+    return {
+        "acknowledged spans/s": round(codes["OK"] * SPANS / seconds),
+        "receiver's CPU, us a span": round(1e6 * cpu / max(1, counts["received"]), 1),
+        "p50 ms": round(dose.quantile(0.5)),
+        "p99 ms": round(dose.quantile(0.99)),
+        "answers": dict(codes),
+        "received = stored + rejected + duplicate": holds,
+        "stored": counts["stored"],
+    }
+
+
+def run_one(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """One trace of 100,000 spans, its root last, and what the receiver takes in memory for it."""
+    export = Export()
+    with Receiver(folder, "--quiet", "1") as receiver:
+        before = rss(receiver.process.pid)
+        headers = {"content-encoding": "gzip"}
+        for first in range(0, 100_000, 5_000):
+            body = gzip.compress(export.of_one_trace(first, 5_000, ends=first == 95_000), 1)
+            answer = receiver.post("/v1/traces", body, "application/x-protobuf", **headers)
+            assert answer.status_code == 200, answer.content
+        began, most = time.monotonic(), 0
+        while not receiver.metric("ragassay_trace_revisions_total"):
+            most = max(most, rss(receiver.process.pid))
+            time.sleep(0.1)
+        seconds = time.monotonic() - began
+    return {
+        "RSS MB before": round(before / 1e6),
+        "most RSS MB": round(most / 1e6),
+        "s from the last span to the row": round(seconds, 1),
     }
 
 
@@ -410,6 +573,9 @@ def run_retention(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
 DOSES = {
     "pace": ("K1, K8: a pace", run_pace),
     "lag": ("K1: the assembler's lag at 2,000 spans/s", run_lag),
+    "cpu": ("What a span costs of a processor", run_cpu),
+    "grpc": ("Over gRPC", run_grpc),
+    "one": ("One trace of 100,000 spans", run_one),
     "kills": ("K2: kill -9", run_kills),
     "overload": ("K3: overload", run_overload),
     "bad": ("K5: bad spans", run_bad),

@@ -22,7 +22,11 @@ from benchmarks.offline_judge.markdown import (
 )
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("README.md", "docs/judges.md", "src/ragassay/models/offline/weights/MODEL_CARD.md")
+PAGES = (
+    "docs/certificates.md",
+    "docs/judges.md",
+    "src/ragassay/models/offline/weights/MODEL_CARD.md",
+)
 PLACE = re.compile(r"(<!-- offline judge: (?P<name>[a-z ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 # Kinds of traps, in the words of a reader who wonders what the judge can tell.
 KINDS = {

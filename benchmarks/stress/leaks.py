@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from ragassay.models.offline.reading import STOP_WORDS
 from ragassay.stress.answer import Answer
 
 _ONES_TEXT = "zero one two three four five six seven eight nine"
@@ -59,7 +60,9 @@ def _forms(answer: Answer) -> Iterator[tuple[str, str]]:
         if plain % 1000 == 0:
             yield "number in thousands", f"{plain // 1000} thousand"
     words = text.split()
-    if len(words) == 2 and all(word[:1].isupper() and word.isalpha() for word in words):
+    is_name = len(words) == 2 and all(word[:1].isupper() and word.isalpha() for word in words)
+    # "On" of "Hold On" and "I" of "Selim I" tell nobody the answer.
+    if is_name and words[1].lower() not in STOP_WORDS and not re.fullmatch("[IVX]+", words[1]):
         yield "last name alone", words[1]
         yield "first letter and last name", f"{words[0][0]}. {words[1]}"
         yield "name turned round", f"{words[1]}, {words[0]}"

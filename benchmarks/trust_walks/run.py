@@ -91,8 +91,13 @@ WORLDS = (
 )
 
 
-def walk(world: World, design: Design, seed: int) -> dict[str, tuple[float, float] | None]:
-    """The printed interval of every figure in one walk; None where none is printed."""
+def walk(
+    world: World, design: Design, seed: int, *, whole: bool = True
+) -> dict[str, tuple[float, float] | None]:
+    """The printed interval of every figure in one walk; None where none is printed.
+
+    whole: the judge's figures as well, and not the corrected rate alone.
+    """
     rng = np.random.default_rng(seed)
     truth = rng.random(ROWS) < world.passing
     right = rng.random(ROWS) < np.where(truth, world.sensitivity, world.specificity)
@@ -116,13 +121,16 @@ def walk(world: World, design: Design, seed: int) -> dict[str, tuple[float, floa
     drawn = drawn_rows(labels, ROWS)
     rows = [RunRow(str(row), float(passes[row])) for row in range(ROWS)]
     correction = corrected_metric(rows, row_labels(labels, drawn.chance))
+    corrected = correction.estimate.interval
+    if not whole:
+        return {"corrected": None if corrected is None else (corrected.low, corrected.high)}
     at = np.array([int(label.row_id) for label in labels])
     weight = None
     if not drawn.equal:
         weight = np.array([1 / drawn.chance[label.row_id] for label in labels])
     ratings = Ratings(truth[at] * 1.0, passes[at] * 1.0, passes[at], truth[at], weight=weight)
     measured = figures(ratings, names=FIGURES, draws=DRAWS, seed=seed)
-    intervals = {"corrected": correction.estimate.interval}
+    intervals = {"corrected": corrected}
     intervals |= {figure.name: figure.interval for figure in measured.pooled}
     return {
         name: None if interval is None else (interval.low, interval.high)
@@ -130,14 +138,16 @@ def walk(world: World, design: Design, seed: int) -> dict[str, tuple[float, floa
     }
 
 
-def measured(world: World, design: Design, walks: int) -> list[dict[str, object]]:
+def measured(
+    world: World, design: Design, walks: int, *, whole: bool = True
+) -> list[dict[str, object]]:
     """Coverage and mean width of each figure's interval over so many walks."""
-    truth = world.truth()
+    truth = world.truth() if whole else {"corrected": world.passing}
     held = dict.fromkeys(truth, 0)
     printed = dict.fromkeys(truth, 0)
     width = dict.fromkeys(truth, 0.0)
     for number in range(walks):
-        for name, interval in walk(world, design, SEED + number).items():
+        for name, interval in walk(world, design, SEED + number, whole=whole).items():
             if interval is None:
                 continue
             low, high = interval
@@ -198,19 +208,27 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--walks", type=int, default=2000)
+    parser.add_argument(
+        "--corrected-only",
+        action="store_true",
+        help="The corrected rate alone; the stored cells of the other figures stay.",
+    )
     parser.add_argument("--no-write", action="store_true")
     args = parser.parse_args()
     start = time.perf_counter()
     cells: list[dict[str, object]] = []
     for world in WORLDS:
         for design in DESIGNS:
-            for cell in measured(world, design, args.walks):
+            for cell in measured(world, design, args.walks, whole=not args.corrected_only):
                 cells.append(cell)
                 print(
                     f"{cell['coverage']:.3f}  width {cell['width']:.3f}  {cell['figure']};"
                     f" {design.name}; {world.name}",
                     flush=True,
                 )
+    if args.corrected_only:
+        before = json.loads((RESULTS / "trust_walks.json").read_text())["cells"]
+        cells += [cell for cell in before if cell["figure"] != "corrected"]
     stored: dict[str, object] = {
         "walks": args.walks,
         "seconds": round(time.perf_counter() - start),

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         check_testset,
         make_testset,
     )
+    from ragassay.testsets.refresh import arefresh_testset, refresh_testset
     from ragassay.trust import audit_table
     from ragassay.trust.measure import (
         benchmark,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         repeat,
     )
     from ragassay.tuning.door import aoptimise, optimise
+    from ragassay.watch.door import watch_traffic
 
 __all__ = [
     "Context",
@@ -70,6 +72,7 @@ __all__ = [
     "aevaluate",
     "amake_testset",
     "aoptimise",
+    "arefresh_testset",
     "aresume",
     "astress_test",
     "audit_table",
@@ -96,12 +99,14 @@ __all__ = [
     "panel",
     "people_agreement",
     "probe",
+    "refresh_testset",
     "repeat",
     "resume",
     "retriever",
     "stress_test",
     "trace",
     "turn",
+    "watch_traffic",
 ]
 
 _lazy_name = lazy_names(
@@ -122,9 +127,11 @@ _lazy_name = lazy_names(
         "instrument": ("generator", "retriever", "trace", "turn"),
         "metrics": ("metric",),
         "testsets.door": ("acheck_testset", "amake_testset", "check_testset", "make_testset"),
+        "testsets.refresh": ("arefresh_testset", "refresh_testset"),
         "stress.door": ("astress_test", "stress_test"),
         "trust": ("audit_table",),
         "tuning.door": ("aoptimise", "optimise"),
+        "watch.door": ("watch_traffic",),
         "trust.measure": (
             "benchmark",
             "calibrate",

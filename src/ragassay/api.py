@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
+from ragassay.runs.calibration import with_stored_map
 from ragassay.runs.commands import resume_command, store_option
 from ragassay.runs.event_loops import block_on
 from ragassay.runs.options import Options, check_keep, make_options
@@ -33,9 +34,11 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
     from ragassay.metrics import Metric
-    from ragassay.report import Comparison, CorrectedDifference
+    from ragassay.report import Comparison
     from ragassay.runs import Forecast
     from ragassay.runs.application import App
+    from ragassay.runs.plan import Plan
+    from ragassay.runs.session import Session
     from ragassay.runs.ticker import Tell, Watch
     from ragassay.store import Store, StoredRun
 
@@ -90,6 +93,7 @@ def evaluate(  # plain: it is the signature, and what each argument means
     wait: bool = True,
     engine: Literal["local", "ray"] = "local",
     workers: int | None = None,
+    calibration: str | None = None,
     keep: Mapping[str, object] | None = None,
     watch: Watch | None = None,
     tell: Tell | None = None,
@@ -133,10 +137,11 @@ def evaluate(  # plain: it is the signature, and what each argument means
     are handed over, and collect the answers with `resume` later. engine: "ray" runs over several
     processes, or over the machines of the Ray cluster that RAY_ADDRESS names (extra 'ray');
     workers: how many (default: the CPUs there are). concurrency and the caps then hold for all of
-    them together. keep: what is to be kept in the run's manifest, as JSON can hold it: a commit, a
-    prompt's version. Under "command" the command keeps what a resume of it checks and writes.
-    store: the SQLite file (default: RAGASSAY_STORE or .ragassay/store.db). watch, tell: called with
-    the progress and with how the columns are read.
+    them together. calibration: the map of a judge "calibrated:NAME", as JSON (default: the one that
+    is stored under this name). keep: what is to be kept in the run's manifest, as JSON can hold it:
+    a commit, a prompt's version. Under "command" the command keeps what a resume of it checks and
+    writes. store: the SQLite file (default: RAGASSAY_STORE or .ragassay/store.db). watch, tell:
+    called with the progress and with how the columns are read.
 
     Raises SetupError, DataError, NothingToDo, EnvironmentFailure (with what to do). A row's failure
     never raises: it is a status on its scores. A run stopped by a cap or Ctrl-C is returned with
@@ -270,7 +275,8 @@ def forecast(
     # `evaluate` takes a name, which only a run has.
     options.pop("name", None)
     tell = options.pop("tell", None)
-    plan = make_plan(rows, make_options(options), metrics, app=_callable_of(options.get("app")))
+    taken = with_stored_map(make_options(options), store)
+    plan = make_plan(rows, taken, metrics, app=_callable_of(options.get("app")))
     report_notes(plan, tell)
     if plan.application is not None and tell is not None:
         tell(
@@ -329,27 +335,13 @@ def compare(
     not say so.
     """
     from ragassay.report import compare as pair
+    from ragassay.runs.corrected import corrected_in_both
 
     # Both runs are read from one store: the one that is named, else that of `a`, else that of `b`.
     with open_store(_place(b, _place(a, store)), make=False) as opened:
         first, second = opened.resolve(_name(a)), opened.resolve(_name(b))
-        corrected = _corrected_differences(opened, first, second)
+        corrected = corrected_in_both(opened, first, second)
         return pair(opened, first, second, margin=margin, corrected=corrected)
-
-
-def _corrected_differences(
-    store: Store, first: str, second: str
-) -> tuple[CorrectedDifference, ...]:
-    """What labels set right in both runs, the second less the first."""
-    from ragassay.report import corrected_differences
-    from ragassay.runs.corrected import corrected_of
-
-    figures = []
-    for run in (first, second):
-        metrics = dict.fromkeys(label.name for label in store.labels(run))
-        found = [corrected_of(store, run, metric) for metric in metrics]
-        figures.append([figure for figure in found if figure is not None])
-    return corrected_differences(*figures)
 
 
 def _name(run: str | Run) -> str:
@@ -388,10 +380,46 @@ async def _evaluate(
     *,
     in_callers_loop: bool = False,
 ) -> Run:
-    from ragassay import distributed
-    from ragassay.runs.forecast import spend_before_a_run
-    from ragassay.runs.session import Session
+    options = with_stored_map(options, store)
+    plan = await _checked_plan(rows, options, metrics, app, keep, tell, in_callers_loop)
+    session = _recorded(plan, store, name, keep, watch, tell)
+    try:
+        return await session.run()
+    except BaseException:
+        session.store.close()
+        raise
 
+
+async def begin(
+    rows: object,
+    metrics: str | Sequence[str | Metric] | None = None,
+    *,
+    store: str | os.PathLike[str] | URL | None = None,
+    name: str = "",
+    tell: Tell | None = None,
+    **options: Any,
+) -> Session:
+    """A run that the store has and that has asked nothing yet: its `run` drives it to its end, its
+    `stop` ends it cleanly. For a program that must know the run's id beforehand; whoever gets it
+    closes its `store`. tell: called with how the rows are read. Arguments and errors as for
+    `evaluate`.
+    """
+    # A URL is an address, too: the store opens both.
+    taken = with_stored_map(make_options(options), store)  # type: ignore[arg-type]
+    plan = await _checked_plan(rows, taken, metrics, None, None, tell, False)
+    return _recorded(plan, store, name, None, None, None)
+
+
+async def _checked_plan(
+    rows: object,
+    options: Options,
+    metrics: str | Sequence[str | Metric] | None,
+    app: App | None,
+    keep: Mapping[str, object] | None,
+    tell: Tell | None,
+    in_callers_loop: bool,
+) -> Plan:
+    """The plan of a run, with every mistake in the set-up found before there is a run."""
     check_keep(keep)
     plan = make_plan(rows, options, metrics, app=app, in_callers_loop=in_callers_loop)
     report_notes(plan, tell)
@@ -400,6 +428,22 @@ async def _evaluate(
         from ragassay.distributed.ray_cluster import load
 
         load()  # raises where Ray is missing, before a run is in the store
+    return plan
+
+
+def _recorded(
+    plan: Plan,
+    store: str | os.PathLike[str] | URL | None,
+    name: str,
+    keep: Mapping[str, object] | None,
+    watch: Watch | None,
+    tell: Tell | None,
+) -> Session:
+    """The session of a new run, which is in the store and belongs to this process."""
+    from ragassay import distributed
+    from ragassay.runs.forecast import spend_before_a_run
+    from ragassay.runs.session import Session
+
     created = datetime.now(UTC).isoformat(timespec="seconds")
     opened = open_store(store)
     try:
@@ -410,8 +454,7 @@ async def _evaluate(
         manifest = manifest_of(plan, new_run_id(opened.newest()), created, __version__, name, keep)
         opened.create_run(manifest)
         opened.acquire(manifest.run_id)
-        session = Session(plan, opened, manifest, distribution=distributed, watch=watch, tell=tell)
-        return await session.run()
+        return Session(plan, opened, manifest, distribution=distributed, watch=watch, tell=tell)
     except BaseException:
         opened.close()
         raise
@@ -434,6 +477,7 @@ __all__ = [
     "Run",
     "aevaluate",
     "aresume",
+    "begin",
     "block_on",
     "compare",
     "evaluate",

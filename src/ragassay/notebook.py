@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragassay.api import block_on, open_store
 from ragassay.core import (
+    DIRECT,
     BadRow,
     DataError,
     Judgment,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-RUN = "direct"
+RUN = DIRECT
 """The id under which the judgments of direct calls are kept."""
 
 ROW = (
@@ -75,9 +76,7 @@ JUDGES = {
 }
 """The name of a judge in MLflow -> the metric, where it is another name."""
 
-# Options of `evaluate` that mean something for one row. The others are of reading files, of the
-# application, and of many rows at a time.
-_OPTIONS = (
+OPTIONS = (
     "judge",
     "base_url",
     "api_key_env",
@@ -102,6 +101,9 @@ _OPTIONS = (
     "metric_timeout",
     "store",
 )
+"""Options of `evaluate` that mean something for one row. The others are of reading files, of the
+application, and of many rows at a time.
+"""
 
 
 def score(metric: str | Metric, **arguments: Any) -> Score:
@@ -122,13 +124,13 @@ async def ascore(metric: str | Metric, **arguments: Any) -> Score:
     # A field given as None is one that the row does not have.
     fields_of_row = {name: arguments.pop(name, None) for name in ROW}
     row = {name: value for name, value in fields_of_row.items() if value is not None}
-    unknown = [name for name in arguments if name not in _OPTIONS]
+    unknown = [name for name in arguments if name not in OPTIONS]
     if unknown:
         raise SetupError(
             "E0101",
-            f"There is no argument {unknown[0]!r}.{nearest(unknown[0], (*ROW, *_OPTIONS))}",
+            f"There is no argument {unknown[0]!r}.{nearest(unknown[0], (*ROW, *OPTIONS))}",
             where=f"ragassay.judge, metric {metric}",
-            fix=f"fields of the row: {', '.join(ROW)}; options: {', '.join(_OPTIONS)}",
+            fix=f"fields of the row: {', '.join(ROW)}; options: {', '.join(OPTIONS)}",
         )
     # A row without any field would be no row; with one it is said which fields the metric needs.
     plan = make_plan([row or {"question": None}], make_options(arguments), [metric])
@@ -154,7 +156,7 @@ def _by_field(arguments: Mapping[str, Any], metric: str) -> dict[str, Any]:
     named: dict[str, Any] = {}
     for name, value in arguments.items():
         # An option is one, whatever some tool calls a column.
-        field = name if name in _OPTIONS else fields_by_alias.get(name, name)
+        field = name if name in OPTIONS else fields_by_alias.get(name, name)
         if field in named:
             raise SetupError(
                 "E0101",
@@ -301,4 +303,4 @@ def _documented(function: F, name: str) -> F:
     return function
 
 
-__all__ = ["JUDGES", "ROW", "RUN", "aio", "ascore", "score"]
+__all__ = ["JUDGES", "OPTIONS", "ROW", "RUN", "aio", "ascore", "score"]

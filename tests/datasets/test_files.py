@@ -137,6 +137,35 @@ def test_json_tables_of_columns_are_rows(tmp_path):
         assert [(s.question, s.response) for s in items] == [("a", "c"), ("b", "d")]
 
 
+def test_a_table_whose_names_and_lines_stand_apart_is_rows(tmp_path):
+    """What DataFrame.to_json(orient="split") and MLflow write; also under "data", as columns."""
+    split = {"columns": ["question", "contexts"], "data": [["Q", ["c"]], ["R", ["d"]]]}
+    nested = {"data": {"question": ["Q", "R"], "contexts": [["c"], ["d"]]}}
+    for table in (split, split | {"index": [0, 1]}, nested):
+        rows = read(tmp_path, json.dumps(table).encode(), "table.json")
+        assert [(row.question, row.contexts[0].text) for row in rows] == [("Q", "c"), ("R", "d")]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"columns": ["question", "contexts"], "data": [["Q"]]},
+        {"columns": ["question", "question"], "data": [["Q", "R"]]},
+        {"columns": ["question", 3], "data": [["Q", "R"]]},
+    ],
+)
+def test_a_table_whose_lines_do_not_fit_its_names_is_not_guessed_at(tmp_path, table):
+    with pytest.raises(SetupError) as caught:
+        read(tmp_path, json.dumps(table).encode(), "table.json")
+    assert caught.value.code == "E0307"
+
+
+def test_a_spreadsheet_is_refused_with_what_to_save_it_as(tmp_path):
+    with pytest.raises(DataError) as caught:
+        read(tmp_path, b"PK", "rows.xlsx")
+    assert caught.value.fix == "save the sheet as CSV UTF-8, and give that file"
+
+
 def test_an_array_is_streamed_with_places_and_bad_elements_apart(tmp_path):
     text = (
         b'[\n{"question": "a]}[{\\"", "contexts": ["x", ["y"]]},\n{"question":'

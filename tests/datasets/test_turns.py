@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ragassay.datasets.span_rows import add_logged_content
 from ragassay.datasets.spans import remedy
+from ragassay.datasets.spans.names import is_read
 from ragassay.datasets.spans.rows import Assembly, TurnRow, rows_of_trace
 from support import recorded_spans
 from support.otlp_json import openinference_spans, span
@@ -108,6 +109,23 @@ def test_every_order_of_arrival_gives_the_same_rows(chance: Any) -> None:
         shuffled = [*spans, *chance.sample(spans, k=len(spans) // 3)]
         chance.shuffle(shuffled)
         assert rows_of_trace(trace, shuffled) == wanted
+
+
+@pytest.mark.skipif(not recorded_spans.FOLDER.is_dir(), reason="the recorded spans are not here")
+def test_attributes_that_the_table_of_names_does_not_have_change_no_row() -> None:
+    traces, logs = recorded_spans.recorded()
+    add_logged_content(traces, logs)
+    left_out = 0
+    for trace, spans in traces.items():
+        read = []
+        for each in spans:
+            attributes = {
+                name: value for name, value in each["attributes"].items() if is_read(name)
+            }
+            left_out += len(each["attributes"]) - len(attributes)
+            read.append({**each, "attributes": attributes})
+        assert rows_of_trace(trace, read) == rows_of_trace(trace, spans)
+    assert left_out > 500
 
 
 @pytest.mark.timing

@@ -9,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay import diagnosis
-from ragassay.core import Context, Part, Role, Sample, Score, Stage, Status, Verdict
+from ragassay.core import (
+    SAYS_OTHERWISE,
+    Context,
+    Evidence,
+    Part,
+    Role,
+    Sample,
+    Score,
+    Stage,
+    Status,
+    Verdict,
+)
 from ragassay.diagnosis import CAUSES, PATTERNS
 from support.diagnosing import diagnose, pattern_of, shows
 
@@ -465,3 +476,16 @@ def test_a_rating_of_all_contexts_is_proven_by_its_reason_and_not_by_the_questio
     found = diagnose(ROW, [score("context_sufficiency", F, parts=(part,))])
     assert found.cause is not None
     assert found.cause.detail == "context_sufficiency says so"
+
+
+def test_a_chunk_that_says_another_thing_than_the_response_is_no_miss_of_the_retriever():
+    """Without the flag, the same verdicts blame the retriever: it comes first in causal order."""
+    quote = Evidence(0, 0, 18, "It opened in 1999.")
+    claim = Part("claim", Status.JUDGED, value=0.0, passed=False, evidence=(quote,))
+    denied = replace(claim, flags=(SAYS_OTHERWISE,))
+    unsupported = score("groundedness", F, parts=(claim,))
+    contradicted = score("groundedness", F, parts=(denied,))
+    assert cause(chunks(F, 0.0, 0.0), unsupported) == "retrieval_irrelevant"
+    assert cause(chunks(F, 0.0, 0.0), contradicted) == "ungrounded"
+    unanswerable = replace(ROW, answerable=False)
+    assert cause(chunks(F, 0.0, 0.0), contradicted, row=unanswerable) != "ungrounded"

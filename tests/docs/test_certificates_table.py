@@ -1,4 +1,4 @@
-"""The README's table of certificates, which shows what the certificates of the package say."""
+"""The table of certificates in the documentation: what the certificates of the package say."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from ragassay.core import Figure
 from ragassay.runs.trust import packaged
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "certificates.md"
 ROW = re.compile(
     r"^\| (?P<metric>\w*) *\| (?P<set>[^|]+) \| (?P<labels>[\d,]+) \| (?P<kappa>[^|]+) \|"
     r" (?P<balanced>[^|]+) \|$"
@@ -26,10 +26,10 @@ def _words(figure: Figure | None) -> str:
     return f"{figure.value:.2f}{reach}"
 
 
-def test_each_line_of_the_readme_is_the_packaged_certificate_of_that_set() -> None:
+def test_each_line_of_the_page_is_the_packaged_certificate_of_that_set() -> None:
     lines = [
         found
-        for line in README.read_text(encoding="utf-8").splitlines()
+        for line in PAGE.read_text(encoding="utf-8").splitlines()
         if (found := ROW.match(line))
     ]
     own = {(c.metric, c.dataset): c for c in packaged()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import statistics
 import threading
 import time
@@ -20,6 +21,8 @@ from ragassay.core import Context, SetupError
 from ragassay.guard.guards import MOST_IN_SHADOW
 from ragassay.guard.streaming import SentenceBuffer
 from ragassay.testing import LLMServer
+from ragassay.testing.prompts import prompt_text
+from ragassay.testing.word_judge import FENCE
 
 LONG = 60_000
 """Milliseconds that nothing here takes: where the deadline is not what is tested."""
@@ -448,6 +451,60 @@ def test_nothing_of_a_blocked_sentence_or_behind_it_is_released(sentences, size,
     assert "rude" not in "".join(released)
     if not blocked:
         assert "".join(released) == text
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_sentence_that_speaks_of_the_one_before_is_judged_with_it_in_view(kind) -> None:
+    answer = (
+        "The bridge opened in 1932. It cost 6 million. They cheered for it. Trams used the bridge."
+    )
+    contexts = [answer]
+    asked: list[tuple[str, str]] = []
+
+    def overheard(body: dict[str, Any]) -> None:
+        fenced = {label: text for label, _, text in FENCE.findall(prompt_text(body))}
+        asked.append((fenced["response"].strip(), fenced["claim"].strip()))
+
+    async def pieces() -> AsyncIterator[str]:
+        yield answer
+
+    async def read() -> list[str]:
+        return [each async for each in guard.stream(pieces(), "groundedness", **options)]
+
+    with LLMServer(answer=overheard) as server:
+        options: dict[str, Any] = {
+            "at_least": 0.5,
+            "on_error": "block",
+            "deadline_ms": LONG,
+            "judge": "openai:mock",
+            "base_url": server.url,
+            "contexts": contexts,
+        }
+        if kind == "async":
+            released = asyncio.run(read())
+        else:
+            released = list(guard.stream(iter([answer]), "groundedness", **options))
+    assert "".join(released) == answer
+    first, second, third, last = (each.strip() for each in released)
+    # The judge reads as far back as somebody is named, and is asked about the sentence alone.
+    assert asked == [
+        (first, first),
+        (f"{first} {second}", second),
+        (f"{first} {second} {third}", third),
+        (last, last),
+    ]
+
+
+def test_warming_up_spares_the_application_long_collections_of_garbage(monkeypatch) -> None:
+    monkeypatch.setattr("ragassay.guard.declared.guards", [output_guard()])
+    gc.unfreeze()
+    guard.warm(freeze=False)
+    assert gc.get_freeze_count() == 0
+    try:
+        guard.warm()
+        assert gc.get_freeze_count() > 10_000
+    finally:
+        gc.unfreeze()
 
 
 def test_a_sentence_that_never_ends_is_judged_in_parts() -> None:

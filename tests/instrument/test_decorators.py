@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncGenerator, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import pytest
 import ragassay
 from ragassay.core import SetupError
 from ragassay.datasets import open_rows
-from ragassay.instrument import flush, traces_file
+from ragassay.instrument import flush, note_usage, traces_file
 from ragassay.instrument import sink as sink_module
 
 DOCUMENTS = [
@@ -87,6 +87,133 @@ def test_a_turn_is_one_row_with_texts_ids_and_scores() -> None:
         ("It is made of steel.", "d2", 0.25),
     ]
     assert second.question == "When was it opened?"
+
+
+class Completion:
+    """What openai's client returns, as far as it matters."""
+
+    def __init__(self, prompt: int, completion: int) -> None:
+        self.model = "gpt-x"
+        self.choices = [{"message": {"role": "assistant", "content": "In 1932."}}]
+        self.usage = {"prompt_tokens": prompt, "completion_tokens": completion}
+
+
+def deltas() -> list[dict[str, Any]]:
+    """Its stream, with the tokens in a last piece without text."""
+    pieces = [{"choices": [{"delta": {"content": text}}]} for text in ("In ", "1932.")]
+    return [*pieces, {"choices": [], "model": "gpt-x", "usage": Completion(40, 7).usage}]
+
+
+def test_tokens_are_read_from_what_a_models_client_returns_or_yields() -> None:
+    @ragassay.generator
+    def complete(question: str) -> Completion:
+        return Completion(40, 7)
+
+    @ragassay.generator
+    def stream(question: str) -> Iterator[dict[str, Any]]:
+        yield from deltas()
+
+    @ragassay.generator
+    def chat(question: str) -> dict[str, Any]:
+        # A message of LangChain.
+        usage = {"input_tokens": 40, "output_tokens": 7, "total_tokens": 47}
+        return {"content": "In 1932.", "usage_metadata": usage}
+
+    complete("When?")
+    assert len(list(stream("When?"))) == 3
+    chat("When?")
+    for span in written():
+        attributes = span["attributes"]
+        assert attributes["output.value"] == "In 1932."
+        assert int(attributes["llm.token_count.prompt"]) == 40
+        assert int(attributes["llm.token_count.completion"]) == 7
+    assert [row.usage.total_tokens for row in rows()] == [47, 47, 47]
+
+
+def test_tokens_can_be_said_and_several_calls_add_up() -> None:
+    @ragassay.generator
+    def generate(question: str) -> Completion:
+        note_usage(input_tokens=30, output_tokens=2, model="small")
+        note_usage(input_tokens=10, output_tokens=5)
+        note_usage(input_tokens=-1, output_tokens="many", model=7)  # type: ignore[arg-type]
+        return Completion(1, 1)
+
+    @ragassay.generator
+    async def stream(question: str) -> AsyncIterator[str]:
+        yield "In "
+        note_usage(input_tokens=40, output_tokens=7)
+        yield "1932."
+
+    async def read() -> None:
+        assert [piece async for piece in stream("When?")] == ["In ", "1932."]
+
+    generate("When?")
+    asyncio.run(read())
+    note_usage(input_tokens=1_000)  # no function runs
+    plain, streamed = (span["attributes"] for span in written())
+    assert plain["llm.model_name"] == "small"
+    for attributes in (plain, streamed):
+        assert int(attributes["llm.token_count.prompt"]) == 40
+        assert int(attributes["llm.token_count.completion"]) == 7
+
+
+def test_an_object_that_fails_when_it_is_asked_for_tokens_costs_no_text() -> None:
+    class Odd(dict[str, Any]):
+        @property
+        def usage(self) -> int:
+            raise RuntimeError("no")
+
+        def get(self, name: str, default: Any = None) -> Any:
+            if name == "usage":
+                raise RuntimeError("no")
+            return super().get(name, default)
+
+    @ragassay.generator
+    def generate(question: str) -> Odd:
+        return Odd(content="In 1932.")
+
+    generate("When?")
+    (span,) = written()
+    assert span["attributes"]["output.value"] == "In 1932."
+
+
+TEXTS = {"d1": "The bridge opened in 1932.", 2: "It is made of steel."}
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [["d1", 2], [("d1", 0.9), (2, 0.25)], [{"id": "d1", "score": 0.9}, {"id": 2, "text": ""}]],
+)
+def test_ids_alone_become_documents_by_a_function_of_the_application(returned) -> None:
+    @ragassay.retriever(text_of=TEXTS.__getitem__)
+    def search(question: str) -> list[Any]:
+        return returned
+
+    assert search("When?") is returned
+    (span,) = written()
+    attributes = span["attributes"]
+    texts = [attributes[f"retrieval.documents.{n}.document.content"] for n in (0, 1)]
+    assert texts == list(TEXTS.values())
+    assert attributes["retrieval.documents.1.document.id"] == "2"
+    if returned[0] != "d1":
+        assert attributes["retrieval.documents.0.document.score"] == 0.9
+
+
+@pytest.mark.parametrize("text_of", [TEXTS.__getitem__, TEXTS.get])
+def test_where_one_text_is_not_to_be_had_the_contexts_are_unknown_and_not_fewer(text_of) -> None:
+    @ragassay.retriever(text_of=text_of)
+    def search(question: str) -> list[str]:
+        return ["d1", "gone"]
+
+    @ragassay.trace
+    def ask(question: str) -> str:
+        search(question)
+        return "It opened in 1932."
+
+    assert ask("When?") == "It opened in 1932."
+    assert flush(10)
+    (row,) = rows()
+    assert row.contexts is None
 
 
 def test_a_turn_without_a_traced_function_says_itself_what_was_asked_and_answered() -> None:

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+import ragassay
 from ragassay.core import MetricTrust, RunState, Score, Status, Verdict
 from ragassay.diagnosis.causes import CAUSES
-from ragassay.report import Detail, render_summary, summarise
+from ragassay.report import Detail, render_summary, summarise, summary_text
 from ragassay.report.terminal_page import TerminalPage
 from ragassay.report.wording import first_step
 
@@ -87,6 +88,14 @@ def test_each_cause_comes_with_the_first_thing_to_do(store, large):
     assert [line.split(":")[0].strip() for line in lines[at + 2 : at + 7 : 2]] == ["try"] * 3
 
 
+def test_the_failing_rows_that_are_not_quoted_are_named_where_no_note_takes_the_line(store, large):
+    summary = replace(summarise(store, large), notes=())
+    worst = [row.id for row in summary.worst]
+    lines = shown(summary, 160).splitlines()
+    assert f"  then {', '.join(worst[2:])}" in lines
+    assert len(lines) <= 40
+
+
 def test_the_first_step_of_each_cause_fits_on_a_line_of_eighty_columns():
     for cause in CAUSES.values():
         assert len(f"      try: {first_step(cause)}") <= 80, cause.name
@@ -136,3 +145,19 @@ def test_lines_that_wrap_have_no_blanks_at_their_end_and_break_no_command():
         "  Judge: offline, 12 calls in all, and",
         "  2.82 s",
     ]
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"response": "In 1911."}, "No row has contexts: what the responses rest on"),
+        ({"contexts": ["Built in 1911."]}, "No row has a response: only the retrieval"),
+        ({"response": "In 1911.", "contexts": ["Built in 1911."]}, None),
+    ],
+)
+def test_a_run_says_what_its_rows_gave_nothing_to_measure_of(tmp_path, row, says):
+    rows = [{"id": "a", "question": "When was it built?", **row}]
+    with ragassay.evaluate(rows, store=tmp_path / "s.db") as run:
+        text = summary_text(run.summary)
+    assert ("No row has" in text) == (says is not None)
+    assert (says or "") in text

@@ -88,3 +88,12 @@ def test_a_response_states_an_answer_with_all_its_values(
 def test_years_are_read_as_they_are_spoken() -> None:
     assert list(other_years("nineteen oh five and eighteen twelve")) == [1905, 1812]
     assert list(other_years("don't say '9 or 37'")) == []
+
+
+def test_a_last_name_that_joins_words_elsewhere_gives_the_answer_away() -> None:
+    answer = Answer("Who ordered the Forbidden City to be built?", "Zhu Di")
+    assert answer.leaks_in("Some say Di.")
+    assert not answer.leaks_in("The piece is called Corso di Porta Nuova.")
+    # A word that says nothing alone is no name.
+    assert not Answer("Which album has it?", "Hold On").leaks_in("On the whole it was liked.")
+    assert not Answer("Who ruled in 1512?", "Selim I").leaks_in("I do not know.")

@@ -11,7 +11,7 @@ from ragassay.core import Context, NothingToDo, SetupError
 from ragassay.stress.distractors import MARK, Distractor
 from ragassay.stress.levels import Arm, Grid, Kind, Position, Test
 from ragassay.stress.placing import fillers, fitted, matched, placed
-from ragassay.stress.plan import StressPlan, Wanted, make_plan
+from ragassay.stress.plan import OVER_THE_CAP, StressPlan, Wanted, make_plan, within
 from ragassay.stress.rows import read_rows
 from stress.test_application import ROWS
 
@@ -205,3 +205,22 @@ def test_a_row_that_the_corpus_cannot_answer_is_asked_with_its_own_passages() ->
 def test_levels_of_no_distractor_are_refused(numbers: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="at least 1"):
         Grid(numbers=numbers)
+
+
+def test_a_cap_on_askings_draws_whole_questions_and_names_the_others() -> None:
+    plan = plan_of(numbers=(1, 3), tests=(Test.NOISE, Test.REJECTION))
+    of_one = len(plan.planned) // len(plan.rows)
+    capped = within(plan, 3 * of_one + 1)
+    assert len(capped.rows) == 3
+    assert len(capped.planned) == 3 * of_one
+    # Each that is drawn is asked at all its levels, and stands in every test that it stood in.
+    assert {row.id for row in capped.noise} == {row.id for row in capped.rows}
+    assert len(capped.noise) == len(capped.negatives) == 3
+    dropped = [one.id for one in capped.left_out if one.reason == OVER_THE_CAP]
+    assert sorted([*dropped, *(row.id for row in capped.rows)]) == sorted(
+        row.id for row in plan.rows
+    )
+    assert within(plan, 3 * of_one + 1) == capped
+    assert within(plan, None) is plan
+    with pytest.raises(SetupError, match="E1107"):
+        within(plan, of_one - 1)

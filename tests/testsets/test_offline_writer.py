@@ -9,8 +9,11 @@ import pytest
 import ragassay
 from ragassay.core import Incomplete
 from ragassay.testsets.corpus import read_corpus
-from ragassay.testsets.offline.facts import facts
+from ragassay.testsets.offline.abbreviations import spelled_out
 from ragassay.testsets.offline.unanswerable import is_known, is_told
+from ragassay.testsets.offline.wording import asked as wording
+from ragassay.testsets.offline.wording import direct
+from ragassay.testsets.offline.writer import every_fact
 from ragassay.testsets.values import TYPES, Passage
 from support.small_town import PAGES
 
@@ -18,7 +21,10 @@ from support.small_town import PAGES
 def asked(text: str, title: str = "") -> dict[str, str]:
     """Question -> answer, of a passage."""
     passage = Passage(0, "d", text, title)
-    return {fact.asked(reword=False)[0]: fact.answer for fact in facts(passage)}
+    found = {}
+    for fact in every_fact(passage):
+        found[direct(wording(fact, reword=False))] = fact.answer
+    return found
 
 
 @pytest.mark.parametrize(
@@ -41,7 +47,7 @@ def asked(text: str, title: str = "") -> dict[str, str]:
         ),
         (
             "The Ferry Hall is located in Port Ellis.",
-            "Where is the Ferry Hall located",
+            "Where is the Ferry Hall",
             "Port Ellis",
         ),
         (
@@ -65,6 +71,86 @@ def test_a_sentence_gives_a_question_and_its_answer(sentence, question, answer) 
     assert asked(sentence)[question] == answer
 
 
+@pytest.mark.parametrize(
+    ("text", "title", "question", "answer"),
+    [
+        (
+            "The accounting rate of return (ARR) is a financial ratio used in budgeting.",
+            "Accounting rate of return",
+            "What does ARR stand for",
+            "accounting rate of return",
+        ),
+        (
+            "Mount Logan is the highest mountain in Canada and the second-highest peak of all.",
+            "Mount Logan",
+            "What is the highest mountain in Canada",
+            "Mount Logan",
+        ),
+        (
+            "Frida is a 2002 American drama film directed by Julie Taymor.",
+            "Frida (2002 film)",
+            "Who directed the 2002 film Frida",
+            "Julie Taymor",
+        ),
+        (
+            "Sam Levene (August 28, 1905 – December 28, 1980) was an American film actor.",
+            "Sam Levene",
+            "When did Sam Levene die",
+            "December 28, 1980",
+        ),
+        (
+            "The main purpose of a myelin sheath is to increase the speed of impulses.",
+            "Myelin",
+            "What is the main purpose of a myelin sheath",
+            "to increase the speed of impulses",
+        ),
+        (
+            "`ragassay gate` compares a run with the baseline of the branch.",
+            "",
+            "What does ragassay gate do",
+            "compares a run with the baseline of the branch",
+        ),
+        (
+            "# Account\n\n## Resetting your password\n\nOpen Settings and click Reset password.",
+            "Account",
+            "How do I reset my password",
+            "Open Settings and click Reset password.",
+        ),
+        (
+            "## Can I get a refund?\n\nYes, within 14 days of the order.",
+            "",
+            "Can I get a refund",
+            "Yes, within 14 days of the order.",
+        ),
+    ],
+)
+def test_what_people_ask_of_definitions_and_help_pages(text, title, question, answer) -> None:
+    assert asked(text, title)[question] == answer
+
+
+@pytest.mark.parametrize(
+    ("before", "short", "full"),
+    [
+        ("in the Federal Open Market Committee", "FOMC", "Federal Open Market Committee"),
+        ("of role-based access control", "RBAC", "role-based access control"),
+        ("the Office of Information Management", "OIMA", ""),
+        ("a group of rules", "XYZ", ""),
+    ],
+)
+def test_an_abbreviation_is_spelled_out_letter_by_letter(before, short, full) -> None:
+    assert spelled_out(before, short) == full
+
+
+def test_a_set_of_a_technical_page_is_better_than_none_and_says_in_whose_words() -> None:
+    pages = [
+        {"id": f"p{n}", "text": f"`tool step{n}` compares file {n} with the copy of {n} days ago."}
+        for n in range(24)
+    ]
+    made = ragassay.make_testset(pages, size=24, types=["simple"])
+    assert len(made.questions) > 20
+    assert any("in the words of their sources" in note for note in made.notes)
+
+
 def test_a_pronoun_stands_for_the_title_that_the_sentence_before_was_about() -> None:
     text = "The Harbour Museum is a museum of ships. It was renovated in 1987."
     assert asked(text, "Harbour Museum")["When was the Harbour Museum renovated"] == "1987"
@@ -80,6 +166,10 @@ def test_a_pronoun_stands_for_the_title_that_the_sentence_before_was_about() -> 
         "The Harbour Museum was not founded in 1912.",
         "The 1912 plan by the city was adopted.",
         "The Ferry Hall was used in 1904-1906.",
+        "The University station was demolished in 1997.",
+        "Scenes set north of the Wall were filmed in November 2011.",
+        "Approximately 77% of Port Ellis Residents were born in Vigo.",
+        "FINDINGS We identified eight trials in 1997.",
     ],
 )
 def test_a_sentence_that_makes_no_question_which_stands_alone_is_passed_over(sentence) -> None:

@@ -58,13 +58,15 @@ def test_labels_give_an_error_rate_with_its_exact_bound(tmp_path: Path) -> None:
     assert "'=When was" in sheet.read_text()
     filled(sheet, {f"q{n}": "no" if n == 1 else "Yes" for n in range(10)})
     labels = read_labels(sheet, questions(10))
-    checked = with_labels(INFO, labels).spot_check
+    info, labelled = with_labels(INFO, questions(10), labels)
+    checked = info.spot_check
     assert checked is not None
+    assert [question.accepted for question in labelled] == [n != 1 for n in range(10)]
     # Clopper & Pearson for 1 of 10 at 95 %: .0025 to .4450.
     assert (checked.checked, checked.rejected) == (10, 1)
     assert checked.low == pytest.approx(0.00253, abs=1e-5)
     assert checked.high == pytest.approx(0.44502, abs=1e-5)
-    assert "people rejected 1 of 10" in with_labels(INFO, labels).note()
+    assert "people rejected 1 of 10" in info.note()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 from typing import Any
@@ -71,6 +72,57 @@ def test_both_encodings_give_equal_spans_and_rows() -> None:
         "list": ["x", 1, 2.5, True],
         "object": {"inner": ["y"]},
     }
+
+
+_TEXTS = st.text(max_size=20)
+_VALUES = st.recursive(
+    st.one_of(
+        _TEXTS.map(lambda each: {"stringValue": each}),
+        st.booleans().map(lambda each: {"boolValue": each}),
+        st.integers(-(2**63), 2**63 - 1).map(lambda each: {"intValue": str(each)}),
+        st.floats(allow_nan=False, allow_infinity=False).map(lambda each: {"doubleValue": each}),
+        st.binary(max_size=9).map(lambda b: {"bytesValue": base64.b64encode(b).decode()}),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda each: {"arrayValue": {"values": each}}),
+        st.lists(st.tuples(_TEXTS, inner), max_size=3).map(
+            lambda pairs: {"kvlistValue": {"values": [_pair(*pair) for pair in pairs]}}
+        ),
+    ),
+    max_leaves=6,
+)
+
+
+def _pair(key: str, value: dict[str, Any]) -> dict[str, Any]:
+    return {"key": key, "value": value}
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(_TEXTS, _VALUES), max_size=5),
+    _TEXTS,
+    st.integers(0, 2**64 - 1),
+    st.sampled_from(["", "0000000000000001", "00F067AA0BA902B7"]),
+)
+def test_whatever_a_span_holds_both_encodings_are_equal(pairs, name, ended, parent) -> None:
+    each = {**span(TRACE, 1, None, {}), "name": name, "parentSpanId": parent}
+    each["attributes"] = [_pair(*pair) for pair in pairs]
+    each["endTimeUnixNano"] = str(ended)
+    export = request([each])
+    in_json = decode("traces", json.dumps(export).encode(), is_json=True)
+    in_protobuf = decode("traces", protobuf(export), is_json=False)
+    assert in_json.rejected == in_protobuf.rejected
+    assert [stored[:6] for stored in in_json.spans] == [stored[:6] for stored in in_protobuf.spans]
+    assert objects(in_json) == objects(in_protobuf)
+
+
+def test_a_text_that_was_cut_in_a_character_does_not_cost_the_request() -> None:
+    # An emoji beside half of one, an escaped backslash before "ud83d", and a cut in UTF-8.
+    text = r"\\ud83d \ud83d\ude00 \ud83d"
+    whole = json.dumps(request([span(TRACE, 1, None, {"input.value": "CUT"})])).encode()
+    body = whole.replace(b"CUT", text.encode() + b" \xf0\x9f")
+    (read,) = objects(decode("traces", body, is_json=True))
+    assert read["attributes"]["input.value"] == "\\ud83d \U0001f600 \ufffd \ufffd"
 
 
 @pytest.mark.parametrize("is_json", [True, False])

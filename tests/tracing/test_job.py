@@ -17,9 +17,11 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 
 from ragassay.core import DataError, NothingToDo, SetupError
 from ragassay.datasets import open_rows
+from ragassay.datasets.spans.names import is_read
 from ragassay.store import Store
 from ragassay.tracing.decoding import decode
 from ragassay.tracing.job import AssemblyJob, Patience
+from ragassay.tracing.objects import span_object
 from ragassay.tracing.received import snapshot
 from support.otlp_json import genai_request, openinference_spans, request
 from support.rows import samples
@@ -125,6 +127,55 @@ def test_content_in_log_records_is_that_of_their_spans(store: Store) -> None:
 def contexts(path: Path) -> list[list[str]]:
     """The texts that each row of a file has as contexts."""
     return [[each.text for each in row.contexts or ()] for row in samples(open_rows(path))]
+
+
+def test_no_row_is_made_of_a_part_of_a_trace_that_is_too_large(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = openinference_spans("Small?", "A", [("one", ["a"])], "7" * 32)
+    put(store, [*SPANS, *other], 1_000)
+    monkeypatch.setattr("ragassay.tracing.job.MOST_TRACE_BYTES", 1_200)
+    job = AssemblyJob(store.span_records)
+    job.catch_up(everything=True)
+    assert [row["row"]["question"] for row in stored_rows(store)] == ["Small?"]
+    assert "ragassay_traces_too_large_total 1" in job.lines()
+    assert "ragassay_traces_waiting 0" in job.lines()
+
+
+def test_what_rows_are_not_made_of_takes_no_room(store: Store) -> None:
+    noisy = [{**each, "attributes": [*each["attributes"], *NOTES]} for each in SPANS]
+    put(store, noisy, 1_000)
+    AssemblyJob(store.span_records).catch_up(everything=True)
+    (row,) = stored_rows(store)
+    assert (row["row"]["question"], row["row"]["response"]) == ("Q?", "A")
+    spans = store.span_records.read_trace(
+        bytes.fromhex(TRACE), 100, lambda origin, span: span_object(origin, span, is_read)
+    )
+    assert {
+        name for each in spans for name in each["attributes"] if name.startswith("note")
+    } == set()
+
+
+NOTES = [{"key": f"note.{n}", "value": {"stringValue": "x" * 1000}} for n in range(50)]
+
+
+def test_the_root_is_read_of_a_trace_with_too_many_spans(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Parents end after their children: the root comes last, and has the largest id here.
+    root = {**SPANS[0], "spanId": "f" * 16}
+    inner = [{**each, "parentSpanId": "f" * 16} for each in SPANS[1:]]
+    put(store, [*inner, root], 1_000)
+    monkeypatch.setattr("ragassay.tracing.job.MOST_SPANS", 2)
+    AssemblyJob(store.span_records).catch_up(everything=True)
+    (row,) = stored_rows(store)
+    assert (row["row"]["question"], row["row"]["response"]) == ("Q?", "A")
+
+
+def test_a_clock_that_was_set_back_holds_no_trace_up(store: Store) -> None:
+    clock = Clock()
+    put(store, SPANS, clock.now + 86_400)
+    assert AssemblyJob(store.span_records, Patience(quiet_s=30), clock).catch_up() == 1
 
 
 def test_rows_of_a_period_are_a_file_that_does_not_change_when_late_spans_come(

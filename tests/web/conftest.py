@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from ragassay.store import Store
 from ragassay.web import Server, WebSettings, start_server
 from report.conftest import Maker
 from support.browsing import chromium
+from support.otlp_json import openinference_request
 
 INVENTED = (("The limit is 20 requests a minute.", 3), ("It was raised to 90 in May.", 0))
 
@@ -73,7 +75,8 @@ class Client:
 @contextmanager
 def serving(store: Store, settings: WebSettings | None = None) -> Iterator[Client]:
     """A server over a store, until the block ends."""
-    server = start_server(store, settings or WebSettings())
+    # Tests ask more often than people do.
+    server = start_server(store, settings or WebSettings(rate=100_000.0))
     thread = server.start()
     try:
         yield Client(server)
@@ -114,6 +117,20 @@ def mixed_rows(make: Maker):
     ]
 
 
+TRACE = "5b8efff798038103d269b633813fc60c"
+
+
+def receive(store: Store, *requests: object) -> None:
+    """Keep exports of spans as if they had been sent, and make rows of them."""
+    from ragassay.tracing.decoding import decode
+    from ragassay.tracing.job import AssemblyJob
+
+    for request in requests:
+        batch = decode("traces", json.dumps(request).encode(), True)
+        store.span_records.put(batch.spans, batch.logs, 1_795_000_000_000)
+    AssemblyJob(store.span_records).catch_up(everything=True)
+
+
 @pytest.fixture
 def make() -> Maker:
     return Maker()
@@ -137,6 +154,7 @@ def site(tmp_path_factory) -> Iterator[Client]:
         from ragassay.trust.measure.label_rounds import choose_to_label
 
         choose_to_label(store, "run1", "groundedness", 4)
+        receive(store, openinference_request("Who?", "Anna.", [("who", ["Anna did."])]))
         with serving(store) as client:
             client.store = store  # type: ignore[attr-defined]
             yield client

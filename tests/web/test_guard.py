@@ -5,6 +5,7 @@ answer carries the headers that keep a page from doing what it must not.
 from __future__ import annotations
 
 import http.client
+import re
 from typing import Any
 
 import pytest
@@ -12,22 +13,25 @@ import pytest
 from ragassay.core import SetupError
 from ragassay.store import Store
 from ragassay.web import WebSettings
-from ragassay.web.guard import MOST_BYTES
+from ragassay.web.guard import MOST_BYTES, RateLimit
 from ragassay.web.routes import ROUTES, Access
-from ragassay.web.sessions import LASTS_S, WRONG_A_MINUTE, Sessions, TooManyTries
+from ragassay.web.sessions import LASTS_S, WRONG_A_MINUTE, Role, Sessions, TooManyTries
 from ragassay.web.settings import new_token
 from ragassay.web.views.signing import own_path
-from web.conftest import Client, serving
+from web.conftest import TRACE, Client, save, serving
 
 FILLED = {
     "{run}": "run1",
     "{index}": "2",
     "{name}": "nothing.css",
     "{certificate}": "0",
+    "{trace}": TRACE,
+    "{report}": "report-0",
 }
 QUERY = {
     "/runs/{run}/metric": "?name=groundedness",
     "/runs/{run}/label": "?metric=groundedness",
+    "/runs/{run}/labels/decide": "?metric=groundedness",
     "/compare": "?a=run1&b=run2",
     "/compare/row": "?a=run1&b=run2&id=row-3",
 }
@@ -37,6 +41,47 @@ HEADERS = {
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
+}
+
+
+# The security table: what each route may do, written by hand. A route that is added has to be
+# thought about here as well, or the build fails.
+SECURITY = {
+    "public": ("GET /static/{name}", "POST /sign-in"),
+    "signed in": (
+        "POST /sign-out",
+        "POST /theme",
+        "GET /",
+        "GET /runs/{run}",
+        "GET /runs/{run}/progress",
+        "GET /runs/{run}/metric",
+        "GET /runs/{run}/causes",
+        "GET /runs/{run}/rows",
+        "GET /runs/{run}/rows/{index}",
+        "GET /runs/{run}/rows/{index}/asked",
+        "GET /runs/{run}/export",
+        "GET /runs/{run}/cost",
+        "GET /runs/{run}/labels",
+        "GET /compare",
+        "GET /costs",
+        "GET /find",
+        "GET /compare/row",
+        "GET /judges",
+        "GET /judges/{certificate}",
+        "GET /reports",
+        "GET /reports/{report}",
+        "GET /runs/{run}/trust",
+        "GET /traces",
+        "GET /traces/{trace}",
+        "GET /traffic",
+    ),
+    "labelling": ("GET /runs/{run}/label", "POST /runs/{run}/label"),
+    "admin": (
+        "POST /runs/{run}/labels/choose",
+        "POST /runs/{run}/labels/upload",
+        "GET /runs/{run}/labels/decide",
+        "POST /runs/{run}/labels/decide",
+    ),
 }
 
 
@@ -68,15 +113,73 @@ def test_the_application_serves_the_table_and_nothing_else(site: Client) -> None
     assert served == {(route.method, route.path) for route in ROUTES}
 
 
-def test_only_signing_in_and_static_files_are_public(site: Client) -> None:
-    public = {(route.method, route.path) for route in ROUTES if route.access is Access.PUBLIC}
-    assert public == {("POST", "/sign-in"), ("GET", "/static/{name}")}
+def test_every_route_has_an_entry_in_the_security_table_that_says_who_may() -> None:
+    by_access: dict[str, set[str]] = {}
+    for route in ROUTES:
+        by_access.setdefault(route.access, set()).add(f"{route.method} {route.path}")
+    assert by_access == {access: set(routes) for access, routes in SECURITY.items()}
+
+
+def test_a_reader_changes_nothing_and_a_labeller_only_labels(store: Store, make) -> None:
+    save(store, [make.row(0)])
+    roles = {Role.READER: "r" * 22, Role.LABELLER: "l" * 22}
+    with serving(store, WebSettings(roles=roles)) as client:
+        for route in ROUTES:
+            form: dict[str, str] | None = {} if route.method == "POST" else None
+            for role in (*Role, None):
+                if route.path == "/sign-in":
+                    continue
+                token = "" if role is None else roles.get(role, client.server.settings.token)
+                status = client.ask(address(route), route.method, form, token=token).status
+                needed = route.access.role
+                if needed is None:
+                    assert status not in (401, 403)
+                elif role is None:
+                    assert status == 401
+                else:
+                    assert (status == 403) == (not role.may(needed)), (route, role)
+
+
+def test_two_roles_with_one_token_are_refused() -> None:
+    with pytest.raises(SetupError) as refused:
+        WebSettings(token="x" * 22, roles={Role.READER: "x" * 22}).checked()
+    assert refused.value.code == "E0902"
+
+
+def test_who_asks_too_often_is_told_when_to_come_again(store: Store) -> None:
+    with serving(store, WebSettings(rate=2)) as client:
+        statuses = [client.ask("/", token="").status for _ in range(40)]
+        assert set(statuses) == {401, 429}
+        assert statuses[:20] == [401] * 20  # ten seconds' worth at once
+        late = client.ask("/", token="")
+        assert late.status == 429
+        assert late.headers["retry-after"] == "1"
+        check_headers(late)
+
+
+def test_a_caller_may_go_on_after_a_pause_and_others_are_not_counted_with_it() -> None:
+    now = [0.0]
+    limit = RateLimit(2, lambda: now[0])
+    assert [limit.wait_s("a") for _ in range(21)] == [0.0] * 20 + [0.5]
+    assert limit.wait_s("b") == 0.0
+    now[0] = 0.5
+    assert limit.wait_s("a") == 0.0
+    assert limit.wait_s("a") == pytest.approx(0.5)
+
+
+def test_after_ten_wrong_tokens_the_answer_says_when_to_try_again(store: Store) -> None:
+    with serving(store) as client:
+        for _ in range(WRONG_A_MINUTE):
+            assert client.ask("/sign-in", "POST", {"token": "x"}, token="").status == 401
+        refused = client.ask("/sign-in", "POST", {"token": "x"}, token="")
+        assert refused.status == 429
+        assert 0 < int(refused.headers["retry-after"]) <= 60
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 def test_every_route_answers_with_its_token_and_refuses_without(route, site: Client) -> None:
     form: dict[str, str] | None = {} if route.method == "POST" else None
-    if route.access is Access.SIGNED_IN:
+    if route.access is not Access.PUBLIC:
         for wrong in ("", "x" * 43):
             refused = site.ask(address(route), route.method, form, token=wrong)
             assert refused.status == 401
@@ -86,7 +189,12 @@ def test_every_route_answers_with_its_token_and_refuses_without(route, site: Cli
     answered = site.ask(address(route), route.method, form)
     assert answered.status in (200, 303, 400, 401, 404)
     check_headers(answered)
-    if route.method == "GET" and "{name}" not in route.path and "{cert" not in route.path:
+    if (
+        route.method == "GET"
+        and "{name}" not in route.path
+        and "{cert" not in route.path
+        and "{report" not in route.path
+    ):
         assert answered.status == 200, answered.text[:500]
     for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"} - {route.method}:
         if any(other[:2] == (method, route.path) for other in ROUTES):
@@ -260,7 +368,14 @@ def test_a_label_sent_after_the_session_ended_says_that_it_was_not_saved(site: C
     form = {"metric": "groundedness", "row": "row-1", "value": "1"}
     reply = site.ask("/runs/run1/label", "POST", form, token="")
     assert reply.status == 401
-    assert "was not saved" in reply.text
+    assert "was not saved yet" in reply.text
+    # It is not lost: the page holds it, and sends it again once its reader is signed in.
+    held = dict(re.findall(r'<input type="hidden" name="(\S+)" value="([^"]*)">', reply.text))
+    assert held["lost_path"] == "/runs/run1/label"
+    again = site.ask("/sign-in", "POST", held | {"token": site.server.settings.token}, token="")
+    assert 'action="/runs/run1/label"' in again.text
+    sent = dict(re.findall(r'<input type="hidden" name="(\S+)" value="([^"]*)">', again.text))
+    assert sent == form
 
 
 def test_after_ten_wrong_tokens_all_are_refused_for_a_minute() -> None:

@@ -17,18 +17,25 @@ from ragassay.core import (
     Diagnosis,
     Evidence,
     Exchange,
+    HumanLabel,
     KeptMessage,
+    LabelAnswer,
     Part,
     RowResult,
+    RowToLabel,
     Sample,
     Score,
     Status,
     Verdict,
 )
+from ragassay.report.tables import Table
+from ragassay.runs.kept_reports import keep_report, kept_reports
 from ragassay.store import Store
+from ragassay.web.site import url
 from support.browsing import Tab
+from support.otlp_json import openinference_request
 from support.payloads import CLOBBERS, PAYLOADS
-from web.conftest import mixed_rows, save, serving
+from web.conftest import TRACE, mixed_rows, receive, save, serving
 
 A_ROW = 15
 """Payloads of one row: one in each of its fields."""
@@ -73,8 +80,55 @@ def hostile_store(store: Store) -> None:
             if row.sample is not None
         ]
         store.put_judgments(run_id, (), exchanges)
+    hostile_beside(store)
 
 
+def hostile_beside(store: Store) -> None:
+    """Spans, a report, and people who differ, with payloads in every field of theirs."""
+    spans = openinference_request(PAYLOADS[7], PAYLOADS[8], [(PAYLOADS[9], PAYLOADS[100:140])])
+    for number, span in enumerate(spans["resourceSpans"][0]["scopeSpans"][0]["spans"]):
+        span["name"] = PAYLOADS[number]
+        span["status"] = {"code": 2, "message": PAYLOADS[number + 20]}
+        for place, text in enumerate(PAYLOADS[200:240]):
+            attribute = {"key": text or "x", "value": {"stringValue": PAYLOADS[place + 300]}}
+            span["attributes"].append(attribute)
+    receive(store, spans)
+    table = Table(tuple(PAYLOADS[:5]), tuple(tuple(PAYLOADS[n : n + 5]) for n in range(0, 600, 5)))
+    texts = {"before": "\n".join(PAYLOADS[:300]), "after": "\n".join(PAYLOADS[100:400])}
+    keep_report(store, "optimisation", PAYLOADS[4], [PAYLOADS[6], "", *PAYLOADS, table], **texts)
+    for n, row in enumerate(list(store.rows("run1"))[:3]):
+        both = ((PAYLOADS[n][:80] or "a", 1.0), (PAYLOADS[n + 9][:80] or "b", 0.0))
+        labels = [
+            HumanLabel(row.id, "groundedness", who, value, PAYLOADS[n + 50]) for who, value in both
+        ]
+        store.put_labels("run1", labels)
+
+
+def addresses(store: Store, views: tuple[str, ...]) -> list[str]:
+    """The views of what is in a store."""
+    row = next(iter(store.rows("run1")), None)
+    reports = kept_reports(store)
+    known = {"run": "run1", "report": reports[0].id if reports else "report-0", "row": ""}
+    paths = []
+    for view in views:
+        path = view.format(**known)
+        if "/compare/row" in view:
+            path = url("/compare/row", a="run1", b="run2", id=row.id if row else "x")
+        paths.append(path)
+    return paths
+
+
+# Those beside a run's rows. The usual dose has them of a typical store, the soak of all.
+BESIDE = (
+    "/runs/{run}/trust",
+    "/runs/{run}/labels/decide?metric=groundedness",
+    "/costs",
+    "/traces",
+    f"/traces/{TRACE}",
+    "/reports",
+    "/reports/{report}",
+    "/find?q=r&run={run}",
+)
 VIEWS = (
     "/",
     "/runs/{run}",
@@ -119,8 +173,6 @@ def visit(tab: Tab, client, path: str) -> None:
 def test_600_payloads_in_every_field_do_nothing_in_any_view(store, browser) -> None:
     assert len(PAYLOADS) == 600
     hostile_store(store)
-    from ragassay.core import LabelAnswer, RowToLabel
-
     chosen = [
         RowToLabel(row.id, n, 1, (0.0, 1.0)) for n, row in enumerate(store.rows("run1")) if n < 5
     ]
@@ -130,16 +182,13 @@ def test_600_payloads_in_every_field_do_nothing_in_any_view(store, browser) -> N
         store.put_answer("run1", "groundedness", answer, row)
     with serving(store) as client:
         tab = open_tab(browser, client, "/")
-        row_id = next(iter(store.rows("run1"))).id
-        from ragassay.web.site import url
-
-        paths = [path.format(run="run1", row="") for path in VIEWS if "/compare/row" not in path]
-        paths += [url("/compare/row", a="run1", b="run2", id=row_id)]
+        paths = addresses(store, (*VIEWS, *BESIDE))
         paths += [f"/runs/run1/rows/{n}" for n in range(len(PAYLOADS) // A_ROW)]
         paths += [f"/runs/run1/rows/{n}/asked" for n in range(0, len(PAYLOADS) // A_ROW, 13)]
         # And in the address itself: what was searched for is shown again.
         paths += [url("/runs/run1/rows", q=text) for text in PAYLOADS[::40]]
         paths += [url("/runs/{}", text) for text in PAYLOADS[::60]]
+        paths += [url("/find", q=text, run="run1") for text in PAYLOADS[::60]]
         for path in paths:
             visit(tab, client, path)
             assert tab.ran() == [], path
@@ -181,8 +230,25 @@ def worlds(make):
         from ragassay.trust.measure.label_rounds import choose_to_label
 
         choose_to_label(store, "run1", "groundedness", 4)
+        receive(store, openinference_request("Who?", "Anna.", [("who", ["Anna did."])]))
+        table = Table(("figure", "value"), (("near duplicates", "0.000"),))
+        keep_report(store, "test set", "set.jsonl", ["8 of 8 questions pass", "", table])
+        labels = [HumanLabel("row-1", "groundedness", who, value) for who, value in
+                  (("Ann", 1.0), ("Bob", 0.0))]  # fmt: skip
+        store.put_labels("run1", [*labels, HumanLabel("row-3", "groundedness", "Ann", 0.0)])
 
-    return {"empty": empty, "typical": typical, "hostile": hostile_store}
+    def huge(store: Store) -> None:
+        contexts = tuple(f"Chunk {n} of many." for n in range(10_000))
+        rows = [make.row(0, contexts=contexts), make.row(1, "r" * 5_000)]
+        rows += [make.row(n, slices={f"slice {n}": "x" * 300}) for n in range(2, 302)]
+        for run_id in ("run1", "run2"):
+            save(store, rows, run_id, name="n" * 2_000)
+        found = [f"Passage {n}. " * 200 for n in range(100)]
+        receive(store, openinference_request("Why? " * 5_000, "So. " * 5_000, [("q", found)] * 300))
+        cells = tuple((f"row {n}", "w" * 400) for n in range(1_000))
+        keep_report(store, "probing", "t" * 2_000, ["It " * 900, "", Table(("a", "b"), cells)])
+
+    return {"empty": empty, "typical": typical, "huge": huge, "hostile": hostile_store}
 
 
 @pytest.mark.parametrize("world", ["empty", "typical", "hostile"])
@@ -190,21 +256,20 @@ def test_axe_finds_no_violation_on_any_page(world: str, store, browser, make) ->
     """The soak has all themes and widths of each."""
     worlds(make)[world](store)
     pairs = {"typical": [("light", 1280)], "empty": [("light", 400)], "hostile": [("dark", 400)]}
-    check_every_view(store, browser, pairs[world])
+    views = (*VIEWS, *BESIDE) if world == "typical" else VIEWS
+    check_every_view(store, browser, pairs[world], views)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("world", ["empty", "typical", "hostile"])
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("world", ["empty", "typical", "huge", "hostile"])
 def test_axe_finds_no_violation_in_any_theme_and_width(world: str, store, browser, make) -> None:
     worlds(make)[world](store)
     pairs = [(theme, width) for theme in ("light", "dark") for width in (320, 400, 640, 1280)]
-    check_every_view(store, browser, pairs)
+    check_every_view(store, browser, pairs, (*VIEWS, *BESIDE))
 
 
-def check_every_view(store, browser, pairs) -> None:
-    row = next(iter(store.rows("run1")), None)
-    from ragassay.web.site import url
-
+def check_every_view(store, browser, pairs, views) -> None:
     found = []
     with serving(store) as client:
         for theme, width in pairs:
@@ -216,11 +281,7 @@ def check_every_view(store, browser, pairs) -> None:
                 viewport={"width": width, "height": 800},
                 bypass_csp=True,
             )
-            for view in VIEWS:
-                if "/compare/row" in view:
-                    path = url("/compare/row", a="run1", b="run2", id=row.id if row else "x")
-                else:
-                    path = view.format(run="run1")
+            for path in addresses(store, views):
                 visit(tab, client, path)
                 found += [(path, theme, width, words) for words in violations(tab)]
                 # Nothing but tables in their own scroll region is wider than the window.
@@ -273,12 +334,24 @@ def test_the_keys_lead_through_rows_and_back(site, browser) -> None:
     page.keyboard.press("u")
     expect(page.locator("tbody tr")).to_have_count(2)
     page.keyboard.press("?")
-    expect(page.locator("dialog")).to_be_visible()
+    expect(page.locator("#help")).to_be_visible()
     page.keyboard.press("Escape")
     page.keyboard.press("/")
     page.keyboard.type("row-3")
     page.keyboard.press("Enter")
     expect(page.locator("tbody tr")).to_have_count(1)
+    # Anywhere by name, from a search field, too: a page of this run, then a row by its id.
+    page.keyboard.press("Control+k")
+    page.keyboard.type("cost bef")
+    expect(page.locator("#go-places a")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_contain_text("Judging cost")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("row-5")
+    expect(page.locator("#go-places a").first).to_contain_text("row-5")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_contain_text("row-5")
     assert tab.seen == []
     tab.close()
 

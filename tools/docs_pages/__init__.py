@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from docs_pages.certificates import certificates_page
 from docs_pages.coming_from import coming_from_page
 from docs_pages.errors import errors_page
 from docs_pages.metrics import metrics_page
+from docs_pages.openapi import openapi_page
 from docs_pages.options import options_page
 from docs_pages.providers import providers_page
 from docs_pages.triad_benchmark import triad_benchmark_page
@@ -18,9 +20,11 @@ from docs_pages.triad_benchmark import triad_benchmark_page
 PAGES: Mapping[str, Callable[[], str]] = {
     "metrics.md": metrics_page,
     "coming-from.md": coming_from_page,
+    "certificates.md": certificates_page,
     "errors.md": errors_page,
     "options.md": options_page,
     "providers.md": providers_page,
     "triad-benchmark.md": triad_benchmark_page,
+    "http-api/openapi.json": openapi_page,
 }
 """File under docs/ -> the function that gives its text."""

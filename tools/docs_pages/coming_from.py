@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import yaml
@@ -77,11 +78,20 @@ def _section(section: _Tool, names: list[tuple[Elsewhere, str]]) -> str:
         "| there | here | what differs |",
         "|---|---|---|",
     ]
-    for there, here, how in (*_declared_rows(section, names), *section.more):
+    more = [(there, _linked(here), how) for there, here, how in section.more]
+    for there, here, how in (*_declared_rows(section, names), *more):
         lines.append(f"| {cell(there)} | {here} | {cell(how)} |")
     for there, instead in section.absent:
         lines.append(f"| {cell(there)} | not here | {cell(instead)} |")
     return "\n".join(lines) + "\n"
+
+
+def _linked(here: str) -> str:
+    """A text that begins with the name of a metric, with the name led to it."""
+    name = re.match(r"\w*", here)
+    if name is None or name[0] not in catalogue():
+        return here
+    return f"[{name[0]}](metrics.md#{name[0]}){here[name.end() :]}"
 
 
 def _declared_rows(

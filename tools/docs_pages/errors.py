@@ -53,7 +53,17 @@ _GROUPS = {
         "Labels of people",
         "Exit code 2, before anything is asked.",
     ),
+    "E13": ("Watching traffic", "Exit code 2, before anything is judged."),
+    "E14": (
+        "The HTTP API",
+        "Answers of the server, with a status of HTTP; see [The HTTP API](http-api.md).",
+    ),
 }
+
+
+def group_of(code: str) -> tuple[str, str]:
+    """The title of a code's range, and what holds for all of it."""
+    return _GROUPS[code[:3]]
 
 
 def errors_page() -> str:

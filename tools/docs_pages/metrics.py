@@ -42,7 +42,7 @@ def metrics_page() -> str:
     metrics = tuple(catalogue().values())
     declarations = [metric.declaration for metric in metrics]
     tables = [_table(group, declarations) for group in _GROUPS]
-    sections = [_section(metric) for metric in metrics]
+    sections = [metric_section(metric) for metric in metrics]
     return "".join(
         (
             fragment("metrics_intro.md"),
@@ -74,7 +74,7 @@ def _table(group: _Group, declarations: Sequence[Declaration]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _section(metric: type[MetricBase]) -> str:
+def metric_section(metric: type[MetricBase]) -> str:
     """Everything the declaration of one metric says."""
     d = metric.declaration
     lines = [

@@ -25,14 +25,18 @@ def providers_page() -> str:
     return fragment("providers_text.md").replace("PROVIDERS", "\n".join([_HEAD, *rows]))
 
 
-def _row(provider: Provider) -> str:
+def provider_facts(provider: Provider) -> list[tuple[str, str]]:
+    """What the table says of a provider, each with its heading."""
     keys = ", ".join(f"`{key}`" for key in provider.keys)
-    cells = (
-        provider.title,
-        f"`{provider.scheme}:MODEL`",
-        f"`{provider.base_url}`" if provider.base_url else "your own",
-        keys if provider.key_needed else f"{keys} or none",
-        _DIALECTS[type(provider.dialect).__name__],
-        FORMATS[provider.known.format],
-    )
+    return [
+        ("judge", f"`{provider.scheme}:MODEL`"),
+        ("address", f"`{provider.base_url}`" if provider.base_url else "your own"),
+        ("key", keys if provider.key_needed else f"{keys} or none"),
+        ("spoken to by", _DIALECTS[type(provider.dialect).__name__]),
+        ("first asked for", FORMATS[provider.known.format]),
+    ]
+
+
+def _row(provider: Provider) -> str:
+    cells = [provider.title, *(value for _, value in provider_facts(provider))]
     return f"| {' | '.join(map(cell, cells))} |"

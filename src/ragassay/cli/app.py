@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ragassay.cli import doctor, interop, judging, stress, tracing, trust, tuning, web
+from ragassay.cli import doctor, interop, judging, stress, tracing, trust, tuning, watch, web
 from ragassay.cli.config import take_default_config
 from ragassay.cli.gate import gate as gate_command
 from ragassay.cli.github import guard_output
@@ -419,6 +419,7 @@ _COMMANDS = (
     (interop.convert, "convert", "Write rows in another tool's shape."),
     (interop.mlflow, "mlflow", "Write a run into MLflow."),
     (tracing.receive, "receive", "Receive traces of an application (OTLP)."),
+    (watch.watch, "watch", "Judge a sample of what arrives; alerts, drift."),
 )
 for _function, _name, _short in _COMMANDS:
     app.command(name=_name, short_help=_short)(_function)
@@ -429,7 +430,9 @@ app.command(name="doctor", short_help="Look at the set-up; ask a judge a known e
 )
 app.add_typer(trust.label_app, name="label", short_help="Choose rows to label; take labels in.")
 app.add_typer(store_app, name="store", short_help="Copy the store into another database; check it.")
-app.add_typer(testset_app, name="testset", short_help="Make test sets from documents; check them.")
+app.add_typer(
+    testset_app, name="testset", short_help="Make test sets from documents; check, refresh."
+)
 app.add_typer(rubric_app, name="rubric", short_help="Look at rubrics and check your own.")
 
 

@@ -74,6 +74,10 @@ def calibrate(
         float, typer.Option(help="What failing a good row costs (--figure cost).")
     ] = 1.0,
     folds: Annotated[int, typer.Option(help="Folds; a cluster is never split.")] = 5,
+    save: Annotated[
+        str | None,
+        typer.Option(help="Store the best map as the judge calibrated:NAME, which runs."),
+    ] = None,
     compared: LabelledRows,
     draws: DrawsOption = 2000,
     seed: SeedOption = 0,
@@ -97,6 +101,7 @@ def calibrate(
             figure=figure,
             costs=(fp_cost, fn_cost),
             folds=folds,
+            save=save,
             **compared.options(),
             draws=draws,
             seed=seed,

@@ -91,8 +91,19 @@ def stress(  # plain: a parameter is an option with its help
     app_concurrency: Annotated[
         int, typer.Option(min=1, help="Rows the application is run on at once.")
     ] = 8,
+    max_app_calls: Annotated[
+        int | None,
+        typer.Option(min=1, help="Ask the application this often at most, by fewer questions."),
+    ] = None,
     app_header: Annotated[
         list[str] | None, typer.Option(help="'Name: value' for an endpoint. Repeatable.")
+    ] = None,
+    label_sheet: Annotated[
+        Path | None,
+        typer.Option(help="Write a sheet (CSV) of responses: which decline, in people's eyes?"),
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="Such a sheet filled in: it corrects the rejection.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write every planned row with its response here (JSONL).")
@@ -118,6 +129,7 @@ def stress(  # plain: a parameter is an option with its help
 
     check_output_file(html, rows, store_file(store))
     check_output_file(out, rows, store_file(store))
+    check_output_file(label_sheet, rows, out, labels, store_file(store))
     wanted = {
         "noise": noise,
         "rejection": rejection,
@@ -168,6 +180,9 @@ def stress(  # plain: a parameter is an option with its help
                 app_timeout=app_timeout,
                 app_concurrency=app_concurrency,
                 app_headers=app_header or [],
+                max_app_calls=max_app_calls,
+                labels=labels,
+                label_sheet=label_sheet,
                 out=out,
                 seed=seed,
                 store=store,
@@ -186,6 +201,9 @@ def stress(  # plain: a parameter is an option with its help
         note(f"wrote {html}")
     if out is not None:
         note(f"wrote {out}")
+    if label_sheet is not None:
+        note(f"wrote {label_sheet}; fill in `declines`, then repeat this with --recorded RUN and")
+        note(f"  --labels {label_sheet} (RUN: {result.run})")
 
 
 def _names(text: str) -> list[str]:

@@ -6,8 +6,8 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,7 @@ from ragassay.core.errors import SetupError
 
 if TYPE_CHECKING:
     from ragassay.store import Store
+    from ragassay.tracing.endpoint import TraceEndpoint
 
 TOKEN = "RAGASSAY_TRACES_TOKEN"
 """Variable with the token that senders show."""
@@ -28,6 +29,12 @@ def receive(  # plain: a parameter is an option with its help
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
     ] = 4318,
+    grpc_port: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65535, help="Port for OTLP over gRPC, too; 4317 is usual. Extra: grpc."
+        ),
+    ] = None,
     quiet: Annotated[
         float, typer.Option(min=0, help="Seconds without a new span until a trace is a row.")
     ] = _QUIET_S,
@@ -37,7 +44,7 @@ def receive(  # plain: a parameter is an option with its help
     ] = None,
     store: StoreOption = None,
 ) -> None:
-    """Receive traces by OTLP over HTTP and make rows of them, until it is stopped.
+    """Receive traces by OTLP over HTTP (and gRPC) and make rows of them, until it is stopped.
 
     The token that senders show is in RAGASSAY_TRACES_TOKEN; without it one is made for this start.
     """
@@ -48,26 +55,40 @@ def receive(  # plain: a parameter is an option with its help
 
     token = _token(host)
     messages()
+    if grpc_port is not None:
+        from ragassay.tracing.grpc_server import grpc_library
+
+        grpc_library()
     location = store_file(store)
     with Store.open(location) as opened, _listening(host, port) as sock:
         patience = Patience(quiet_s=quiet, keep_days=keep_days)
         job = AssemblyJob(opened.span_records, patience)
         endpoint = TraceEndpoint(opened, token, job)
-        shown = f"[{host}]" if ":" in host else host
-        address = f"http://{shown}:{sock.getsockname()[1]}"
-        print_lines(
-            f"receiving traces on {address} into {shown_location(location)}",
-            "",
-            f"  export OTEL_EXPORTER_OTLP_ENDPOINT={address}",
-            f"  export OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20{token}",
-            "  ragassay evaluate traces:last-24h",
-        )
-        _serve(endpoint, sock)
+        http = _address(host, sock.getsockname()[1])
+
+        def say(grpc: int | None) -> None:
+            lines = [f"receiving traces on {http} into {shown_location(location)}"]
+            if grpc is not None:
+                lines.append(f"and over gRPC on {_address(host, grpc)}")
+            print_lines(
+                *lines,
+                "",
+                f"  export OTEL_EXPORTER_OTLP_ENDPOINT={http}",
+                f"  export OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20{token}",
+                "  ragassay evaluate traces:last-24h",
+            )
+
+        _serve(endpoint, sock, host, grpc_port, say)
         counts = endpoint.counters.counts
         note(
             f"received {counts.received:,} records: {counts.stored:,} stored,"
             f" {counts.duplicate:,} known already, {counts.rejected:,} rejected"
         )
+
+
+def _address(host: str, port: int) -> str:
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{port}"
 
 
 def _token(host: str) -> str:
@@ -120,9 +141,21 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         yield sock
 
 
-def _serve(endpoint: Any, sock: socket.socket) -> None:
-    """Answer requests until SIGINT or SIGTERM."""
+def _serve(
+    endpoint: TraceEndpoint,
+    sock: socket.socket,
+    host: str,
+    grpc_port: int | None,
+    say: Callable[[int | None], None],
+) -> None:
+    """Answer requests until SIGINT or SIGTERM. grpc_port: None where gRPC is not wanted. say: told
+    the port of gRPC when requests are taken. Raises SetupError.
+    """
     import uvicorn
+
+    from ragassay.tracing.grpc_server import GrpcServer
+
+    grpc = None if grpc_port is None else GrpcServer(endpoint.intake, host, grpc_port)
 
     class Server(uvicorn.Server):
         """A server that a signal ends as it should end: with what waits stored, and code 0."""
@@ -135,6 +168,17 @@ def _serve(endpoint: Any, sock: socket.socket) -> None:
             finally:
                 for each, handler in former.items():
                     signal.signal(each, handler)
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            # Before HTTP: where gRPC cannot listen, nothing has been begun.
+            port = None if grpc is None else await grpc.start()
+            await super().startup(sockets)
+            say(port)
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            if grpc is not None:
+                await grpc.stop()
+            await super().shutdown(sockets)
 
     config = uvicorn.Config(
         endpoint,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -85,6 +85,40 @@ def benchmark(  # plain: a parameter is an option with its help
         float, typer.Option(help="What passing a bad row costs, for the dearest disagreements.")
     ] = 1.0,
     fn_cost: Annotated[float, typer.Option(help="What failing a good row costs.")] = 1.0,
+    setup: Annotated[
+        str | None,
+        typer.Option(
+            help=(
+                "Standard set-up to build from your copy of its set at LABELS: triad-context (TREC"
+                " DL), triad-groundedness (LLM-AggreFact), triad-answer (HotpotQA)."
+            )
+        ),
+    ] = None,
+    rival: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=(
+                "Judge of the published tables to ask each model as, beside its own rubric, or"
+                " 'all' of the set-up. Repeatable."
+            )
+        ),
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option(help="Rows of the set-up to draw [default: all].")
+    ] = None,
+    negatives: Annotated[
+        str,
+        typer.Option(help="Wrong answers of triad-answer: shuffled, same_type, evasive, refusal."),
+    ] = "shuffled",
+    spans: Annotated[
+        str | None,
+        typer.Option(
+            help=(
+                "Field with the stretches of the response that people marked as unsupported, as"
+                " labels: precision, recall, F1 of the stretches."
+            )
+        ),
+    ] = None,
     draws: DrawsOption = 2000,
     seed: SeedOption = 0,
     judging: JudgedRowOptions,
@@ -93,6 +127,27 @@ def benchmark(  # plain: a parameter is an option with its help
     json_: JsonOption = False,
 ) -> None:
     """Set judges beside human labels: agreement, errors and calibration, each with its interval."""
+    if spans is not None:
+        if setup is not None or html is not None or where:
+            raise SetupError(
+                "E0104",
+                "A benchmark by stretches has no set-up, filter or HTML page.",
+                where="--spans",
+                fix="leave --setup, --where and --html out",
+            )
+        _benchmark_stretches(
+            labels,
+            judge,
+            json_,
+            field=spans,
+            metric=metric,
+            cluster=cluster,
+            draws=draws,
+            seed=seed,
+            store=store,
+            **judging,
+        )
+        return
     from ragassay.report import (
         benchmark_json,
         check_output_file,
@@ -117,6 +172,10 @@ def benchmark(  # plain: a parameter is an option with its help
             where=where or [],
             fp_cost=fp_cost,
             fn_cost=fn_cost,
+            setup=setup,
+            rivals=rival or [],
+            sample=sample,
+            negatives=[kind.strip() for kind in negatives.split(",") if kind.strip()],
             draws=draws,
             seed=seed,
             **judging,
@@ -135,6 +194,15 @@ def benchmark(  # plain: a parameter is an option with its help
         note(text)
     # Last, for it raises: what was measured is printed and written before.
     check_verdicts(result, labels)
+
+
+def _benchmark_stretches(labels: str, judge: list[str] | None, json_: bool, **options: Any) -> None:
+    from ragassay.trust.label_reports import stretch_report
+    from ragassay.trust.measure import benchmark_stretches
+
+    with display(options["max_cost"]) as watch:
+        result = benchmark_stretches(labels, judge or "offline", watch=watch, tell=note, **options)
+    print_result("stretches", result, json_, stretch_report)
 
 
 @grouped
@@ -269,16 +337,48 @@ def plan_labels(  # plain: a parameter is an option with its help
         float, typer.Option(help="Rows that share a document or question, on average.")
     ] = 1.0,
     icc: Annotated[float, typer.Option(help="How alike such rows are, 0 to 1.")] = 0.0,
+    correlation: Annotated[
+        float | None,
+        typer.Option(
+            "--judge-correlation",
+            help="Of a judge's verdicts on all rows with labels: it saves labels (target, width).",
+        ),
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option(help="Rows that the judge judged [default: very many].")
+    ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option(help="Take correlation, rows and rate from this run and its first labels."),
+    ] = None,
+    metric: RunMetricOption = None,
+    store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Say, before labels are bought, how many rows must be labelled to see a difference, or what so
     many labels will show.
     """
     from ragassay.scoring.design import plan
+    from ragassay.scoring.design_with_judge import plan_with_judge
 
+    planned = plan
+    if run is not None:
+        from ragassay.trust.measure import judge_strength
+
+        strength = judge_strength(run, metric=metric, store=store)
+        correlation, rows, rate = strength.correlation, strength.rows, rate or strength.rate
+    if correlation is not None:
+        planned = partial(plan_with_judge, correlation=correlation, rows=rows)
+    elif rows is not None:
+        raise SetupError(
+            "E0101",
+            "The number of rows matters where a judge judged them.",
+            where="--rows",
+            fix="give --judge-correlation as well, or --run RUN",
+        )
     # The arithmetic refuses what cannot be planned with a ValueError, and says why.
     try:
-        result = plan(
+        result = planned(
             question.value,
             difference=difference,
             labels=labels,
@@ -562,6 +662,12 @@ def estimate(
     beside: Annotated[
         str | None, typer.Option(help="Another judge's run of the same rows, to help as well.")
     ] = None,
+    at: Annotated[
+        int | None,
+        typer.Option(
+            help="Precision of the first so many chunks; labels: columns id, chunk (rank), label."
+        ),
+    ] = None,
     seed: SeedOption = 0,
     store: StoreOption = None,
     json_: JsonOption = False,
@@ -569,9 +675,17 @@ def estimate(
     """Correct a metric of a run: join the judge's verdicts on all rows and the labels that people
     gave a few of them into one estimate.
     """
-    from ragassay.trust.label_reports import correction_report
+    from ragassay.trust.label_reports import correction_report, precision_report
     from ragassay.trust.measure import estimate as run_estimate
+    from ragassay.trust.measure import precision_at
 
+    if at is not None:
+        _check_precision(labels, of, by, beside)
+        precision = precision_at(
+            run, labels, at, metric=metric, label=label, cut=cut, seed=seed, store=store
+        )
+        print_result("precision", precision, json_, precision_report)
+        return
     result = run_estimate(
         run,
         labels=labels,
@@ -587,6 +701,21 @@ def estimate(
         tell=note,
     )
     print_result("estimate", result, json_, correction_report)
+
+
+def _check_precision(
+    labels: str | None, of: Estimand | None, by: str | None, beside: str | None
+) -> None:
+    """Raise SetupError E0104 for options that precision at k has no use for, or lacks."""
+    if labels is not None and of is None and by is None and beside is None:
+        return
+    raise SetupError(
+        "E0104",
+        "Precision at k goes by labels of chunks, and by nothing else.",
+        where="--at",
+        why="--labels is missing" if labels is None else "--of, --slice or --beside is given",
+        fix="write --labels FILE --at K, with the columns id, chunk and label",
+    )
 
 
 def _numbers(text: str | None) -> tuple[float, ...]:

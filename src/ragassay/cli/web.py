@@ -11,11 +11,10 @@ import typer
 
 from ragassay.cli.output import note, print_lines
 from ragassay.cli.parameters import RunArgument, StoreOption
+from ragassay.cli.tracing import TOKEN as TRACES_TOKEN
 
 if TYPE_CHECKING:
     from ragassay.web import Server, WebSettings
-
-TOKEN = "RAGASSAY_WEB_TOKEN"
 
 PortOption = Annotated[
     int | None, typer.Option(help="Port [default: 8417, or a free one; 0: a free one].")
@@ -36,6 +35,7 @@ def view(
     """
     from ragassay.api import open_run
     from ragassay.web import WebSettings
+    from ragassay.web.settings import TOKEN
 
     with open_run(run, store=store) as opened:
         settings = WebSettings(port=port or 0, token=os.environ.get(TOKEN, ""))
@@ -50,17 +50,47 @@ def serve(
         list[str] | None,
         typer.Option(help="A name under which it is called, such as a proxy's; may be repeated."),
     ] = None,
+    allow_judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A judge that requests to the HTTP API may name, such as openai:MODEL; its key and"
+            " address are those of this environment. Repeatable [default: offline alone]."
+        ),
+    ] = None,
+    quiet: Annotated[
+        float, typer.Option(min=0, help="Seconds without a new span until a trace is a row.")
+    ] = 30.0,
+    keep_days: Annotated[
+        float | None,
+        typer.Option(min=0, help="Days after which spans are deleted [default: never]."),
+    ] = None,
+    rate: Annotated[
+        float, typer.Option(min=1, help="Requests a second that one person may make for long.")
+    ] = 50.0,
     store: StoreOption = None,
 ) -> None:
-    """Serve the web application to a team. On anything but this machine it starts only with a
-    token in the variable RAGASSAY_WEB_TOKEN.
+    """Serve the web application and the HTTP API to a team, and receive traces. On anything but
+    this machine it starts only with a token in RAGASSAY_WEB_TOKEN. RAGASSAY_WEB_LABELLER_TOKEN and
+    RAGASSAY_WEB_READER_TOKEN let people in who only label and read, RAGASSAY_TRACES_TOKEN
+    applications that only send traces.
     """
     from ragassay.store import Store, default_location
     from ragassay.web import WebSettings
+    from ragassay.web.settings import TOKEN, TOKENS, TraceSettings
 
-    token = os.environ.get(TOKEN, "")
-    settings = WebSettings(host, port or 0, token, tuple(allow_host or ())).checked()
-    with Store.open(store or default_location(), make=False) as opened:
+    given = {role: os.environ.get(name, "") for role, name in TOKENS.items()}
+    settings = WebSettings(
+        host,
+        port or 0,
+        os.environ.get(TOKEN, ""),
+        tuple(allow_host or ()),
+        roles={role: token for role, token in given.items() if token},
+        traces=TraceSettings(os.environ.get(TRACES_TOKEN, "").strip(), quiet, keep_days),
+        rate=rate,
+        judges=tuple(allow_judge or ()),
+    ).checked()
+    # A server that receives traces may be the first thing that a store is made for.
+    with Store.open(store or default_location()) as opened:
         _serve(opened, settings, port is None, "/", False)
 
 
@@ -81,9 +111,13 @@ def _serve(store: object, settings: WebSettings, usual: bool, path: str, browser
 
 def _announce(server: Server, path: str) -> None:
     """The address, on standard output. A token that the user chose is not repeated."""
+    from ragassay.web.settings import TOKEN
+
     if os.environ.get(TOKEN):
         print_lines(f"{server.address}{path}", f"Sign in with the token in {TOKEN}.")
     else:
         print_lines(server.link(path), "The link holds the key to these pages: keep it.")
+    if server.application.site.ingest is not None:
+        print_lines(f"Traces: export OTEL_EXPORTER_OTLP_ENDPOINT={server.address}")
     print_lines("Ctrl-C stops the server.")
     sys.stdout.flush()

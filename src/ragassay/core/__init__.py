@@ -46,6 +46,7 @@ from ragassay.core.judgment import (
     ORDERS_DISAGREE,
     REDACTED,
     REPAIRED,
+    SAYS_OTHERWISE,
     Evidence,
     Judgment,
     JudgmentAddress,
@@ -57,6 +58,7 @@ from ragassay.core.memory import TO_READ, claim_memory
 from ragassay.core.metric_role import NO_ROLE, Role, Showing, Shown, Stage
 from ragassay.core.request import Request
 from ragassay.core.run import (
+    DIRECT,
     MEASURING,
     Batch,
     BesideUsers,
@@ -79,6 +81,7 @@ from ragassay.core.run import (
 )
 from ragassay.core.sample import AppUsage, BadRow, Context, Sample
 from ragassay.core.score import Counts, Part, Score, Verdict
+from ragassay.core.score_map import ScoreMap
 from ragassay.core.trust import (
     DESIGNS,
     FIGURES,
@@ -152,6 +155,7 @@ __all__ = [
     "NO_RATIONALE",
     "REDACTED",
     "REPAIRED",
+    "SAYS_OTHERWISE",
     "KnownModel",
     "Judgment",
     "JudgmentAddress",
@@ -176,11 +180,13 @@ __all__ = [
     "Role",
     "RowsWarning",
     "RowResult",
+    "DIRECT",
     "MEASURING",
     "NO_ROLE",
     "RunState",
     "Sample",
     "Score",
+    "ScoreMap",
     "SetUp",
     "SetupError",
     "Shift",

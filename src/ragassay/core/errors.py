@@ -30,15 +30,18 @@ LAST = {
     "E04": 19,
     "E05": 10,
     "E06": 7,
-    "E07": 7,
+    "E07": 8,
     "E08": 7,
     "E09": 2,
-    "E11": 6,
-    "E12": 2,
+    "E11": 8,
+    "E12": 4,
+    "E13": 4,
+    "E14": 13,
 }
 """Range of codes -> the number of its last one. E01 command and options, E02 rubrics and metrics,
 E03 rows, E04 judge and provider, E05 store and machine, E06 gates, budgets and stops, E07
-optimising a judge, E08 test sets, E09 the web application, E11 stress tests, E12 labels of people.
+optimising a judge, E08 test sets, E09 the web application, E11 stress tests, E12 labels of people,
+E13 watching traffic, E14 the HTTP API.
 What each code means stands in errors.yaml.
 """
 

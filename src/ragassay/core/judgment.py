@@ -15,6 +15,8 @@ REPAIRED = "repaired:"
 NO_RATIONALE = "no_rationale"
 """The flag of a Judgment whose reply gave a rating without the reasons that were asked for."""
 
+SAYS_OTHERWISE = "says_otherwise"
+"""The flag of a judgment for which the passages were seen to say another thing of the same."""
 
 REDACTED = "redacted:"
 """How the flags of a Judgment begin that name a kind of value which was replaced in the texts that

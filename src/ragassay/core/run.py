@@ -17,6 +17,9 @@ from ragassay.core.score import Score, Verdict
 MEASURING = "to measure a judge: "
 """How the names of runs begin that a benchmark, a battery or repeated samples made."""
 
+DIRECT = "direct"
+"""The id under which the judgments of direct calls are kept: no run that anybody began."""
+
 
 class RunState(StrEnum):
     """Where a run stands. Everything but FINISHED can be resumed."""

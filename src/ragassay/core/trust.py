@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from ragassay.core.display import Displayed
 from ragassay.core.run import Interval
+from ragassay.core.score_map import ScoreMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +254,7 @@ class Certificate(Displayed):
     data_hash: of its bytes; kind: "human", "constructed" or "human and constructed" labels. pooled,
     macro: as in JudgeFigures. profile: what the labelled rows are like. design: how
     the labelled rows were drawn (`DESIGNS`), "" for certificates issued before this was recorded.
+    score_map: of a calibrated judge, whose figures are out-of-fold.
     """
 
     id: str
@@ -274,6 +276,7 @@ class Certificate(Displayed):
     kind: str = "human"
     note: str = ""
     design: str = ""
+    score_map: ScoreMap | None = None
 
     def figure(self, name: str) -> Figure | None:
         """The pooled figure of this name."""
@@ -299,7 +302,9 @@ class RowToLabel:
 @dataclass(frozen=True, slots=True)
 class LabelAnswer:
     """What a person answered about a row, at one time: the last answer is the one that counts.
-    value: None where the person cannot tell.
+    value: None where the person cannot tell. repeat: the row was handed out to the same person once
+    more, to see whether they agree with themselves; such an answer is no label. revealed: the
+    person chose to see the judge's verdict after this answer, which is then not changed any more.
     """
 
     row_id: str
@@ -307,6 +312,8 @@ class LabelAnswer:
     value: float | None
     rationale: str = ""
     created: str = ""
+    repeat: bool = False
+    revealed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,14 @@ import math
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import orjson
 
 from ragassay.core import Context
+from ragassay.datasets.names import HIT_LISTS, HIT_WRAPPERS
 from ragassay.datasets.names import TEXT_KEYS as TEXT_KEYS
 from ragassay.datasets.outputs import (
     contexts_in,
@@ -381,10 +383,12 @@ def contexts(
     if isinstance(value, str):
         value = _chunks_of_text(value, notes)
     elif isinstance(value, dict):
-        value = contexts_in(value) or [value]
+        value = contexts_in(value) or _hits(value) or [value]
     if not isinstance(value, list | tuple):
         wrong(field, value, "a list of texts", problems)
         return None
+    if len(value) == 1 and isinstance(value[0], list | tuple) and not _is_scored(value[0]):
+        value = value[0]  # a batch of one question, as vector stores answer it
     chunks: list[Context] = []
     for place, item in enumerate(value):
         # Most chunks are plain texts; they go without a call and a name for their place.
@@ -426,20 +430,54 @@ def numbered_chunks(value: str) -> list[object]:
             return chunks
 
 
+def _hits(answer: Mapping[str, Any]) -> list[object] | None:
+    """The hits of a search engine's answer; Elasticsearch has them two levels down."""
+    for name in HIT_LISTS:
+        hits = answer.get(name)
+        if isinstance(hits, dict):
+            hits = hits.get(name)
+        if isinstance(hits, list):
+            return hits
+    return None
+
+
+def _is_scored(item: Sequence[object]) -> bool:
+    """Whether it is a chunk with its score, as LangChain's similarity_search_with_score gives."""
+    return len(item) == 2 and isinstance(item[0], dict | str) and type(item[1]) in (int, float)
+
+
+def chunk_text(item: object) -> object:
+    """The text of a chunk in any of the forms in which chunks are given; None where it has none."""
+    if isinstance(item, list | tuple) and _is_scored(item):
+        item = item[0]
+    if not isinstance(item, dict):
+        return item if isinstance(item, str) else None
+    fields = _without_wrapper(item)
+    content = _first(fields, TEXT_KEYS)
+    metadata = fields.get("metadata")
+    if content is None and isinstance(metadata, dict):
+        content = _first(metadata, TEXT_KEYS)  # Pinecone keeps nothing beside it
+    return content
+
+
 def _context(item: object, field: str, problems: Problems) -> Context | None:
+    if isinstance(item, list | tuple) and _is_scored(item):
+        chunk = _context(item[0], field, problems)
+        score = number(item[1], f"{field}.score", problems)
+        return None if chunk is None else replace(chunk, score=score)
     if not isinstance(item, dict):
         if item is None:
             wrong(field, item, "a text", problems)
         body = text(item, field, problems)
         return None if body is None else Context(body)
+    content = chunk_text(item)
     item = dict(_without_wrapper(item))
-    content = _first(item, TEXT_KEYS)
+    metadata = item.get("metadata")
     body = text(content, f"{field}.text", problems)
     if content is None:
         what = f"{field} has no text (looked for {', '.join(TEXT_KEYS[:4])})"
         problems.append(Problem("E0303", what, show(item)))
     own_id = _first(item, ID_KEYS)
-    metadata = item.get("metadata")
     # LangChain's documents have no id of their own; loaders put the source into the metadata.
     if own_id is None and isinstance(metadata, dict):
         own_id = _first(metadata, ID_KEYS)
@@ -449,10 +487,10 @@ def _context(item: object, field: str, problems: Problems) -> Context | None:
 
 
 def _without_wrapper(item: dict[str, Any]) -> Mapping[str, Any]:
-    """A chunk whose text or fields stand under "document" (a search hit) or "node" (LlamaIndex), as
-    one flat object. What the hit itself says goes before.
+    """A chunk whose text or fields stand under a key of their own, as search hits have them, as one
+    flat object. What the hit itself says goes before.
     """
-    for name in ("document", "node"):
+    for name in HIT_WRAPPERS:
         inner = item.get(name)
         if isinstance(inner, str):
             return {"text": inner, **item}

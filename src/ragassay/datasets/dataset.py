@@ -509,6 +509,9 @@ def open_reader(source: object, format: str | None = None) -> Reader:
     return (FORMATS[format] if format else _format_of(path)).open(path)
 
 
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
+
+
 def _format_of(path: Path) -> Format:
     """The format that the file's name says. Raises DataError (E0310) for an unknown ending."""
     name = path.name.lower()
@@ -520,10 +523,15 @@ def _format_of(path: Path) -> Format:
     endings: list[str] = []
     for format in FORMATS.values():
         endings += format.endings
+    fix = "rename the file by what it holds"
+    if compressed:
+        fix = f"gunzip {path.name}"
+    elif name.endswith(_SPREADSHEETS):
+        fix = "save the sheet as CSV UTF-8, and give that file"
     raise DataError(
         "E0310",
         f"The format of {path.name} is not known.",
         where=str(path),
         why=f"read are {' '.join(endings)}; text formats also with .gz",
-        fix=f"gunzip {path.name}" if compressed else "rename the file by what it holds",
+        fix=fix,
     )

@@ -203,8 +203,18 @@ def _plain(field: str, *more: str) -> tuple[str, ...]:
     return (field, *names, *more)
 
 
-TEXT_KEYS = ("text", "content", "page_content", "chunk", "passage", "body", "document.content")
+TEXT_KEYS = (
+    *("text", "content", "page_content", "chunk", "passage", "body", "document.content"),
+    *("pageContent", "chunk_text", "page_text", "passage_text", "document_text", "contents"),
+    *("snippet", "excerpt", "paragraph"),
+)
 """The keys under which a document has its text."""
+HIT_WRAPPERS = ("document", "node", "_source", "payload", "properties", "entity")
+"""The keys under which a search hit has its document: of retrievers, LlamaIndex, Elasticsearch,
+Qdrant, Weaviate and Milvus.
+"""
+HIT_LISTS = ("matches", "hits", "points", "results", "result", "objects", "value")
+"""The keys under which the answer of a search engine or vector store has its hits."""
 WHOLE = ("inputs", "outputs")
 WRAPPERS = ("outputs", "output", "result", "response")
 """Names under which a whole output may lie inside another one."""

@@ -11,9 +11,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 from itertools import chain
 
-from ragassay.datasets.cells import TEXT_KEYS, unpack
+from ragassay.datasets.cells import chunk_text, unpack
 from ragassay.datasets.columns import normal, outermost
-from ragassay.datasets.outputs import part
 
 FIELDS = ("question", "contexts", "response")
 """The fields that are asked for: without them, little of an answer can be judged."""
@@ -26,13 +25,13 @@ _WORDS = {
         *("context", "contexts", "doc", "docs", "document", "documents", "passage", "passages"),
         *("chunk", "chunks", "snippet", "snippets", "evidence", "retrieved", "retrieval", "hits"),
         *("source", "sources", "nodes", "paragraph", "paragraphs", "knowledge", "article"),
-        *("articles", "excerpts"),
+        *("articles", "excerpts", "citation", "citations"),
         *("kontext", "kontexte", "dokumente", "textstellen", "quellen", "contexte", "contextes"),
         *("extraits", "contexto", "contextos", "documentos", "contesto", "contesti", "documenti"),
     },
     "response": {
         *("response", "answer", "reply", "output", "completion", "generation", "generated"),
-        *("prediction", "predicted", "answered", "replied"),
+        *("prediction", "predicted", "answered", "replied", "assistant"),
         *("antwort", "réponse", "reponse", "respuesta", "risposta", "resposta"),
     },
 }
@@ -173,10 +172,9 @@ def _texts(cell: object) -> list[str]:
         return [parsed]
     texts: list[str] = []
     for item in parsed if isinstance(parsed, list) else [parsed]:
-        if not isinstance(item, str):
-            item = part(item, TEXT_KEYS)
-        if isinstance(item, str):
-            texts.append(item)
+        text = chunk_text(item)
+        if isinstance(text, str):
+            texts.append(text)
     return texts
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ragassay.core import Part, Score, Shown, Verdict
+from ragassay.core import SAYS_OTHERWISE, Part, Score, Shown, Verdict
 from ragassay.diagnosis.row import ABSTENTION, Row
 
 ClaimPlace = tuple[int | None, int | None, str]
@@ -42,6 +42,20 @@ def evidence_chunks(row: Row) -> dict[int, str]:
         if 0 <= context < len(contexts):
             chunks.setdefault(context, words)
     return chunks
+
+
+def contradicting_chunks(row: Row) -> frozenset[int]:
+    """The places of the chunks that say another thing of what the response claims.
+
+    They are about the subject of the question as much as the response is: whatever a judge of
+    relevance says of them, it was not the retrieval that broke.
+    """
+    chunks: set[int] = set()
+    for score in row.showing(Shown.SUPPORTED_CLAIMS):
+        for part in score.parts:
+            if part.kind == "claim" and part.passed is False and SAYS_OTHERWISE in part.flags:
+                chunks.update(quote.context for quote in part.evidence)
+    return frozenset(chunks)
 
 
 def _supporting(row: Row) -> Iterator[tuple[int, str]]:

@@ -41,7 +41,7 @@ from ragassay.core import (
     shorten,
 )
 from ragassay.diagnosis.causes import cause_named, is_own, own_cause
-from ragassay.diagnosis.chunks import evidence_chunks
+from ragassay.diagnosis.chunks import contradicting_chunks, evidence_chunks
 from ragassay.diagnosis.evidence import QUOTE, listed, metric_name, proof_of, quoted, worst_part
 from ragassay.diagnosis.facts import facts_of, misses_the_question, supports_reference
 from ragassay.diagnosis.finer import finer_causes
@@ -192,8 +192,10 @@ def _right_from_the_chunks(row: Row) -> bool:
 
 
 def _holds_evidence(row: Row) -> bool:
-    """Whether the chunks are seen to support the reference, or the answer."""
-    return bool(evidence_chunks(row)) or bool(supports_reference(row))
+    """Whether the chunks are seen to support the reference, or the answer, or to deny it."""
+    if evidence_chunks(row) or supports_reference(row):
+        return True
+    return row.sample.answerable is not False and bool(contradicting_chunks(row))
 
 
 def _in_causal_order(row: Row, scores: Sequence[Score]) -> list[Score]:

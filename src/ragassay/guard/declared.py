@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar, overload
@@ -203,9 +204,14 @@ def stream(
     return stream_of(guard, pieces, fields, text)
 
 
-def warm() -> None:
+def warm(*, freeze: bool = True) -> None:
     """Make the judges of all guards that are declared ready, so that the first question does not
     wait for a model to load. One example is judged for each: behind a server that is one paid call.
+
+    freeze: leave the objects that exist now, mostly modules, out of Python's later collections of
+    garbage (`gc.freeze`): else one of all objects stops every thread for 50 to 150 ms now and then,
+    which no deadline survives.
+
     Raises SetupError, EnvironmentFailure or ProviderError for a judge that cannot work.
     """
     done: set[str] = set()
@@ -214,3 +220,6 @@ def warm() -> None:
         if key not in done:
             done.add(key)
             guard.warm()
+    if freeze:
+        gc.collect()
+        gc.freeze()

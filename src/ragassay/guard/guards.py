@@ -98,16 +98,20 @@ class Guard:
         question: str | None = None,
         contexts: Sequence[object] | None = None,
         response: str | None = None,
+        before: str = "",
     ) -> GuardResult:
         """Judge a row and decide. Returns at the deadline at the latest, and raises nothing for
         what goes wrong with the judge: `on_error` decides then.
+
+        before: what the answer said ahead of a response that is a part of it. Claims of the
+        response are judged with it in view ("It cost 6 million."); its own claims are not.
         """
         started = time.perf_counter()
         row = self._row(question, contexts, response)
         with guardrail_span(self.settings) as span:
             result = self._at_once(row, started)
             if result is None:
-                result = self._result(row, self._wait(row, started), started)
+                result = self._result(row, self._wait(row, before, started), started)
             span.end_with(result)
         self._report(result)
         return result
@@ -118,6 +122,7 @@ class Guard:
         question: str | None = None,
         contexts: Sequence[object] | None = None,
         response: str | None = None,
+        before: str = "",
     ) -> GuardResult:
         """`check` for callers inside an event loop, which is not held up."""
         started = time.perf_counter()
@@ -125,7 +130,7 @@ class Guard:
         with guardrail_span(self.settings) as span:
             result = self._at_once(row, started)
             if result is None:
-                result = self._result(row, await self._await(row, started), started)
+                result = self._result(row, await self._await(row, before, started), started)
             span.end_with(result)
         self._report(result)
         return result
@@ -233,16 +238,18 @@ class Guard:
 
     # -- the judgment
 
-    def _begin(self, row: Sample) -> Future[list[Score]]:
+    def _begin(self, row: Sample, before: str) -> Future[list[Score]]:
         settings = self.settings
-        return judging.submit(settings.metric, settings.options, self._rows(row), settings.deadline)
+        return judging.submit(
+            settings.metric, settings.options, self._rows(row), settings.deadline, before
+        )
 
     def _left(self, started: float) -> float:
         return max(0.0, self.settings.deadline - (time.perf_counter() - started))
 
-    def _wait(self, row: Sample, started: float) -> _Outcome:
+    def _wait(self, row: Sample, before: str, started: float) -> _Outcome:
         try:
-            future = self._begin(row)
+            future = self._begin(row, before)
         except Exception as error:
             return self._failed(error)
         try:
@@ -256,9 +263,9 @@ class Guard:
             future.cancel()
             raise
 
-    async def _await(self, row: Sample, started: float) -> _Outcome:
+    async def _await(self, row: Sample, before: str, started: float) -> _Outcome:
         try:
-            future = self._begin(row)
+            future = self._begin(row, before)
         except Exception as error:
             return self._failed(error)
         # Not awaited itself: a cancelled caller would wait for the judge's own cancellation.

@@ -61,14 +61,17 @@ class OpenJudge:
         self._dispatcher: Dispatcher | None = None
         self._user_code: UserCode | None = None
 
-    async def score(self, metric: Metric, sample: Sample, seconds: float) -> Score:
-        """The Score of a row. seconds: what a metric of the user's own may take. Raises
+    async def score(
+        self, metric: Metric, sample: Sample, seconds: float, before: str = ""
+    ) -> Score:
+        """The Score of a row. seconds: what a metric of the user's own may take. before: what the
+        answer said ahead of the row's response, for judges of single claims to read. Raises
         RagAssayError where the judge's server refuses the set-up.
         """
         step = await self._step(metric, sample, None, (), seconds)
         while not isinstance(step, Score):
             flow, requests = step
-            answers = await self._answers(requests)
+            answers = await self._answers([_read_after(request, before) for request in requests])
             step = await self._step(metric, sample, flow, answers, seconds)
         return step
 
@@ -182,6 +185,16 @@ class OpenJudge:
         )
 
 
+def _read_after(request: Request, before: str) -> Request:
+    """The Request with what came before the response ahead of it, where it asks about one claim:
+    the response is read there only to know what the claim speaks of.
+    """
+    if not before or "claim" not in request.inputs or "response" not in request.inputs:
+        return request
+    response = before + request.text("response")
+    return Request(request.rubric, {**request.inputs, "response": response})
+
+
 async def _call(dispatcher: Dispatcher, call: Any) -> Reply:
     from ragassay.dispatch import Stopped
 
@@ -268,15 +281,22 @@ if hasattr(os, "register_at_fork"):
 
 
 def submit(
-    metric: Metric, options: Mapping[str, Any], samples: Sequence[Sample], seconds: float
+    metric: Metric,
+    options: Mapping[str, Any],
+    samples: Sequence[Sample],
+    seconds: float,
+    before: str = "",
 ) -> Future[list[Score]]:
-    """Begin to judge rows; the Scores come in their order. Cancelling the future ends the calls.
-    Raises, through the future, SetupError and ProviderError for what is wrong with the judge.
+    """Begin to judge rows; the Scores come in their order. before: as for `OpenJudge.score`.
+    Cancelling the future ends the calls. Raises, through the future, SetupError and ProviderError
+    for what is wrong with the judge.
     """
     judging = _shared()
 
     async def score_all() -> list[Score]:
         judge = await judging.judge(options, metric)
-        return await asyncio.gather(*[judge.score(metric, each, seconds) for each in samples])
+        return await asyncio.gather(
+            *[judge.score(metric, each, seconds, before) for each in samples]
+        )
 
     return judging.submit(score_all())

@@ -9,8 +9,10 @@ from collections.abc import (
     Callable,
     Generator,
     Iterable,
+    Iterator,
     Mapping,
 )
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from ragassay.core import boundaries
@@ -25,6 +27,16 @@ LONGEST = 2_000
 """Characters of a sentence that are held back; a longer one is judged in parts."""
 
 _MAY_END = re.compile(r"[.!?…:;\n。！？]\s*\S")
+
+# English words that stand for what a sentence before has named, or that go on with it. "That" and
+# "such" do so at the beginning only: further on they mostly join clauses.
+_REFERS_BACK = re.compile(
+    r"\b(?:he|she|it|they|him|his|her|hers|its|them|their|theirs|himself|herself|itself"
+    r"|themselves|this|these|those|former|latter|both)\b"
+    r"|^\W*(?:that|such|so|also|then|there|however|therefore|and|but|or)\b",
+    re.IGNORECASE,
+)
+
 Fields = Callable[[], Mapping[str, Any]]
 """Question and contexts of the answer, asked for at each sentence: a retriever may run late."""
 
@@ -53,6 +65,11 @@ class SentenceBuffer:
         sentence, self._text = self._text[:end], self._text[end:]
         return sentence
 
+    def whole(self, *, ended: bool = False) -> Iterator[str]:
+        """All sentences that `take` hands out now."""
+        while (sentence := self.take(ended=ended)) is not None:
+            yield sentence
+
     def _end(self) -> int | None:
         """Where the first whole sentence ends: known when the next one has begun."""
         if _MAY_END.search(self._text) or len(self._text) > LONGEST:
@@ -63,6 +80,23 @@ class SentenceBuffer:
             return None
         space = max(self._text.rfind(" ", 1, LONGEST), self._text.rfind("\n", 1, LONGEST))
         return space + 1 if space > 0 else LONGEST
+
+
+class Released:
+    """What was released of an answer, as far as the next sentence may speak of it: back to the last
+    sentence that can be understood by itself.
+    """
+
+    def __init__(self) -> None:
+        self._text = ""
+
+    def needed_by(self, sentence: str) -> str:
+        """What is to be read before a sentence; "" where it can be understood by itself."""
+        return self._text if _REFERS_BACK.search(sentence) else ""
+
+    def add(self, sentence: str) -> None:
+        """Note a sentence that was released."""
+        self._text = (self.needed_by(sentence) + sentence)[-LONGEST:]
 
 
 def piece_text(piece: object) -> str | None:
@@ -86,21 +120,15 @@ def stream_of(
     if guard.settings.shadow:
         yield from _looked_at(guard, pieces, fields, read)
         return
-    buffer = SentenceBuffer()
+    released = Released()
     try:
-        for piece in pieces:
-            buffer.add(read(piece) or "")
-            while (sentence := buffer.take()) is not None:
-                result = guard.check(response=sentence, **fields())
-                if result.blocked:
-                    yield from _replacement(guard, result)
-                    return
-                yield sentence
-        while (sentence := buffer.take(ended=True)) is not None:
-            result = guard.check(response=sentence, **fields())
+        for sentence in _sentences(pieces, read):
+            before = released.needed_by(sentence)
+            result = guard.check(response=sentence, before=before, **fields())
             if result.blocked:
                 yield from _replacement(guard, result)
                 return
+            released.add(sentence)
             yield sentence
     finally:
         # The model need not go on with what nobody reads.
@@ -117,36 +145,53 @@ async def astream_of(
 ) -> AsyncGenerator[str, None]:
     """`stream_of` for an asynchronous answer."""
     read = text or piece_text
-    buffer = SentenceBuffer()
+    released = Released()
     seen: list[str] = []
     try:
-        async for piece in pieces:
-            given = read(piece) or ""
-            if guard.settings.shadow:
-                seen.append(given)
-                yield given
-                continue
-            buffer.add(given)
-            while (sentence := buffer.take()) is not None:
-                result = await guard.acheck(response=sentence, **fields())
+        if guard.settings.shadow:
+            async for piece in pieces:
+                seen.append(read(piece) or "")
+                yield seen[-1]
+            guard.look_on(response="".join(seen), **fields())
+            return
+        async with aclosing(_asentences(pieces, read)) as sentences:
+            async for sentence in sentences:
+                before = released.needed_by(sentence)
+                result = await guard.acheck(response=sentence, before=before, **fields())
                 if result.blocked:
                     for last in _replacement(guard, result):
                         yield last
                     return
+                released.add(sentence)
                 yield sentence
-        while (sentence := buffer.take(ended=True)) is not None:
-            result = await guard.acheck(response=sentence, **fields())
-            if result.blocked:
-                for last in _replacement(guard, result):
-                    yield last
-                return
-            yield sentence
-        if seen:
-            guard.look_on(response="".join(seen), **fields())
     finally:
         close = getattr(pieces, "aclose", None)
         if close is not None:
             await close()
+
+
+def _sentences(
+    pieces: Iterable[Any], read: Callable[[Any], str | None]
+) -> Generator[str, None, None]:
+    """The sentences of an answer, each when it is whole."""
+    buffer = SentenceBuffer()
+    for piece in pieces:
+        buffer.add(read(piece) or "")
+        yield from buffer.whole()
+    yield from buffer.whole(ended=True)
+
+
+async def _asentences(
+    pieces: AsyncIterable[Any], read: Callable[[Any], str | None]
+) -> AsyncGenerator[str, None]:
+    """`_sentences` of an asynchronous answer."""
+    buffer = SentenceBuffer()
+    async for piece in pieces:
+        buffer.add(read(piece) or "")
+        for sentence in buffer.whole():
+            yield sentence
+    for sentence in buffer.whole(ended=True):
+        yield sentence
 
 
 def _looked_at(

@@ -28,8 +28,18 @@ if TYPE_CHECKING:
     from ragassay.instrument.decorators import generator, retriever, trace
     from ragassay.instrument.sink import flush, traces_file
     from ragassay.instrument.turns import Turn, turn
+    from ragassay.instrument.usage import note_usage
 
-__all__ = ["Turn", "flush", "generator", "retriever", "trace", "traces_file", "turn"]
+__all__ = [
+    "Turn",
+    "flush",
+    "generator",
+    "note_usage",
+    "retriever",
+    "trace",
+    "traces_file",
+    "turn",
+]
 
 __getattr__ = lazy_names(
     __name__,
@@ -37,5 +47,6 @@ __getattr__ = lazy_names(
         "decorators": ("generator", "retriever", "trace"),
         "sink": ("flush", "traces_file"),
         "turns": ("Turn", "turn"),
+        "usage": ("note_usage",),
     },
 )

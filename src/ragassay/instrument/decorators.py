@@ -11,7 +11,7 @@ import functools
 import inspect
 import weakref
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Literal, TypeVar, cast, overload
 
 from ragassay.core.sample import Context
@@ -19,9 +19,11 @@ from ragassay.datasets.names import QUESTION_NAMES
 from ragassay.datasets.outputs import part, question_in, response_in
 from ragassay.instrument import retrieved
 from ragassay.instrument.arguments import Argument, named_argument, only_argument, parameters_of
-from ragassay.instrument.documents import as_contexts, listed
+from ragassay.instrument.documents import TextOf, as_contexts, listed, with_texts
 from ragassay.instrument.spans import LOGGER, AttributeValue, Span, active, start_span
 from ragassay.instrument.turns import TURN
+from ragassay.instrument.usage import CURRENT as USAGE
+from ragassay.instrument.usage import Usage, usage_in
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -62,15 +64,25 @@ def trace(
 @overload
 def retriever(function: F, /) -> F: ...
 @overload
-def retriever(*, name: str | None = None, question: str | None = None) -> Callable[[F], F]: ...
 def retriever(
-    function: F | None = None, /, *, name: str | None = None, question: str | None = None
+    *, name: str | None = None, question: str | None = None, text_of: TextOf | None = None
+) -> Callable[[F], F]: ...
+def retriever(
+    function: F | None = None,
+    /,
+    *,
+    name: str | None = None,
+    question: str | None = None,
+    text_of: TextOf | None = None,
 ) -> F | Callable[[F], F]:
     """A decorator of a function that returns documents: their texts, ids and scores are traced.
 
-    Arguments as for `trace`.
+    text_of: for a retriever that returns ids, alone, in pairs with a score, or in objects without a
+    text: called with each id, returns its text. It runs in the application's thread. Where it fails
+    for one of them, no documents are traced: a row without contexts is not judged, one that lacks
+    some is judged wrongly. Other arguments as for `trace`.
     """
-    return _decorator(function, "RETRIEVER", name, question)
+    return _decorator(function, "RETRIEVER", name, question, text_of)
 
 
 @overload
@@ -80,25 +92,38 @@ def generator(*, name: str | None = None, question: str | None = None) -> Callab
 def generator(
     function: F | None = None, /, *, name: str | None = None, question: str | None = None
 ) -> F | Callable[[F], F]:
-    """A decorator of a function that has a model write the answer. Arguments as for `trace`."""
+    """A decorator of a function that has a model write the answer. Tokens are read from what it
+    returns or yields, where that is an object of a model's client; `note_usage` says them
+    otherwise. Arguments as for `trace`.
+    """
     return _decorator(function, "LLM", name, question)
 
 
 def _decorator(
-    function: F | None, kind: Kind, name: str | None, question: str | None
+    function: F | None,
+    kind: Kind,
+    name: str | None,
+    question: str | None,
+    text_of: TextOf | None = None,
 ) -> F | Callable[[F], F]:
     if function is None:
-        return lambda given: _decorated(given, _Traced(given, kind, name, question))
-    return _decorated(function, _Traced(function, kind, name, question))
+        return lambda given: _decorated(given, _Traced(given, kind, name, question, text_of))
+    return _decorated(function, _Traced(function, kind, name, question, text_of))
 
 
 class _Traced:
     """A function that is traced: what is written of its calls."""
 
     def __init__(
-        self, function: Callable[..., Any], kind: Kind, name: str | None, question: str | None
+        self,
+        function: Callable[..., Any],
+        kind: Kind,
+        name: str | None,
+        question: str | None,
+        text_of: TextOf | None,
     ) -> None:
         self.kind = kind
+        self.text_of = text_of
         self.name = name or str(getattr(function, "__name__", kind.lower()))
         names = (question,) if question is not None else QUESTION_NAMES
         self._question: Argument | None = named_argument(function, names)
@@ -136,14 +161,16 @@ class _Traced:
 
 
 class _Call:
-    """One call of a traced function. collected: what was retrieved while it ran."""
+    """One call of a traced function. usage: the tokens that the application says it took."""
 
-    __slots__ = ("__weakref__", "_pieces", "_size", "question", "span", "traced")
+    __slots__ = ("__weakref__", "_pieces", "_said", "_size", "question", "span", "traced", "usage")
 
     def __init__(self, traced: _Traced) -> None:
         self.traced = traced
         self.span: Span | None = None
         self.question: str | None = None
+        self.usage: Usage = {}
+        self._said: Usage = {}
         self._pieces: list[str] = []
         self._size = 0
 
@@ -152,11 +179,17 @@ class _Call:
         try:
             if self.traced.kind == "RETRIEVER":
                 documents = listed(value)
-                contexts = as_contexts(documents or ())
+                if documents is not None and self.traced.text_of is not None:
+                    contexts = with_texts(documents, self.traced.text_of)
+                else:
+                    contexts = as_contexts(documents or ())
                 retrieved.add(contexts)
                 self._end({} if documents is None else _document_attributes(contexts))
+            elif isinstance(value, str):
+                self._respond(value)
             else:
-                self._respond(value if isinstance(value, str) else response_in(value))
+                self._note(value)
+                self._respond(response_in(value))
         except Exception:
             LOGGER.debug("what a call returned was not traced", exc_info=True)
             self._end({})
@@ -176,6 +209,8 @@ class _Call:
             return
         try:
             text = _piece_text(piece)
+            if not isinstance(piece, str):
+                self._note(piece)
             self._pieces.append(text)
             self._size += len(text)
         except Exception:
@@ -188,6 +223,18 @@ class _Call:
         except Exception:
             LOGGER.debug("a streamed answer was not traced", exc_info=True)
 
+    def _note(self, value: object) -> None:
+        """Take the tokens that an object of a model's client says: in streams the last one that
+        does.
+        """
+        if self.traced.kind != "LLM":
+            return
+        try:
+            self._said.update(usage_in(value))
+        except Exception:
+            # The text is traced all the same.
+            LOGGER.debug("the tokens of a call were not traced", exc_info=True)
+
     def _respond(self, response: str | None) -> None:
         if self.traced.kind == "CHAIN":
             turn = TURN.get()
@@ -198,8 +245,9 @@ class _Call:
     def _end(self, attributes: dict[str, AttributeValue]) -> None:
         span, self.span = self.span, None
         if span is not None:
-            if attributes:
-                span.set(attributes)
+            if attributes or self.usage or self._said:
+                # What the application says itself goes before what was read.
+                span.set({**self._said, **self.usage, **attributes})
             span.end()
 
 
@@ -279,8 +327,20 @@ def _decorated(function: F, traced: _Traced) -> F:
 def _inside(call: _Call) -> AbstractContextManager[None]:
     """The block in which the function of a call runs."""
     if call.traced.kind != "RETRIEVER":
-        return active(call.span)
+        return _making(call)
     return _inside_retriever(call.span)
+
+
+@contextmanager
+def _making(call: _Call) -> Iterator[None]:
+    token = USAGE.set(call.usage)
+    try:
+        with active(call.span):
+            yield
+    finally:
+        # A generator that was moved to another task is closed in another context.
+        with suppress(ValueError):
+            USAGE.reset(token)
 
 
 @contextmanager
@@ -313,7 +373,7 @@ def _driven(inner: Generator[Any, Any, Any], call: _Call) -> Generator[Any, Any,
     step: Callable[[], Any] = functools.partial(next, inner)
     try:
         while True:
-            with active(call.span):
+            with _making(call):
                 piece = step()
             call.yielded(piece)
             try:
@@ -339,7 +399,7 @@ async def _adriven(inner: AsyncGenerator[Any, Any], call: _Call) -> AsyncGenerat
     step: Callable[[], Any] = functools.partial(inner.asend, None)
     try:
         while True:
-            with active(call.span):
+            with _making(call):
                 piece = await step()
             call.yielded(piece)
             try:

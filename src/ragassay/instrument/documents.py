@@ -6,12 +6,15 @@ pairs with a score), LlamaIndex' nodes, Haystack's documents.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ragassay.core.sample import Context
 from ragassay.datasets.names import TEXT_KEYS
 from ragassay.datasets.outputs import contexts_in, part
+
+TextOf = Callable[[Any], str]
+"""The text of a document, by its id."""
 
 _IDS = ("id", "doc_id", "document_id", "doc_uri", "node_id", "id_", "uri", "source")
 _INNER = ("node", "document")
@@ -82,6 +85,44 @@ def as_contexts(documents: Iterable[object]) -> tuple[Context, ...]:
     """Those of the documents that have a text, in their order."""
     contexts = [as_context(document) for document in documents]
     return tuple([context for context in contexts if context is not None])
+
+
+def with_texts(documents: Iterable[object], text_of: TextOf) -> tuple[Context, ...]:
+    """The documents of a retriever that returns ids, with their texts: ids alone, in pairs with a
+    score, or in objects without a text. Raises LookupError where one has none, and what `text_of`
+    raises.
+    """
+    contexts: list[Context] = []
+    for document in documents:
+        context = None if _is_id(document) else _with_own_text(document)
+        if context is None:
+            own_id, score = _id_and_score(document)
+            text = None if own_id is None else text_of(own_id)
+            if not isinstance(text, str):
+                raise LookupError(f"no text for the document {own_id!r}")
+            context = Context(text, str(own_id)[:1000], _number(score))
+        contexts.append(context)
+    return tuple(contexts)
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _with_own_text(document: object) -> Context | None:
+    if isinstance(document, tuple) and len(document) == 2 and _is_id(document[0]):
+        return None
+    context = as_context(document)
+    return context if context is not None and context.text else None
+
+
+def _id_and_score(document: object) -> tuple[Any, object]:
+    if _is_id(document):
+        return document, None
+    if isinstance(document, tuple) and len(document) == 2:
+        own_id, score = document
+        return (own_id if _is_id(own_id) else _first(own_id, _IDS)), score
+    return _first(document, _IDS), _first(document, _SCORES)
 
 
 def _number(value: object) -> float | None:

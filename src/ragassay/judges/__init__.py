@@ -11,6 +11,11 @@ from ragassay.lazy import lazy_names
 if TYPE_CHECKING:
     from ragassay.judges.base import Judge
     from ragassay.judges.composed.both_orders import BothOrdersJudge
+    from ragassay.judges.composed.calibrated import (
+        CalibratedJudge,
+        calibrated_fingerprint,
+        calibrated_name,
+    )
     from ragassay.judges.composed.cascade import CascadeJudge
     from ragassay.judges.composed.cross_check import CheckedJudge
     from ragassay.judges.composed.panel import PanelJudge
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BothOrdersJudge",
+    "CalibratedJudge",
     "CascadeJudge",
     "CheckedJudge",
     "Flag",
@@ -44,6 +50,8 @@ __all__ = [
     "SimilarityJudge",
     "answers_offline",
     "answers_task",
+    "calibrated_fingerprint",
+    "calibrated_name",
     "check",
     "composition",
     "declines",
@@ -56,6 +64,7 @@ __getattr__ = lazy_names(
     {
         "base": ("Judge",),
         "composed.both_orders": ("BothOrdersJudge",),
+        "composed.calibrated": ("CalibratedJudge", "calibrated_fingerprint", "calibrated_name"),
         "composed.cascade": ("CascadeJudge",),
         "composed.cross_check": ("CheckedJudge",),
         "composed.panel": ("PanelJudge",),

@@ -27,14 +27,14 @@ class _Drawn:
     lines: list[tuple[str, list[str]]]
 
 
-_Part = Table | _Drawn | list[str]
+Part = Table | _Drawn | list[str]
 
 
 def write_blocks_html(title: str, blocks: Iterable[Block], path: str | Path) -> None:
     """Write a report as a page: its first line is the headline. Raises EnvironmentFailure E0107
     when it cannot be written.
     """
-    sections = _sections(blocks)
+    sections = sections_of(blocks)
     names = ["report.css"]
     if any(isinstance(part, _Drawn) for part in chain.from_iterable(sections)):
         names += ["benchmark.css", "curves.css"]
@@ -49,9 +49,9 @@ def write_blocks_html(title: str, blocks: Iterable[Block], path: str | Path) -> 
     )
 
 
-def _sections(blocks: Iterable[Block]) -> list[list[_Part]]:
+def sections_of(blocks: Iterable[Block]) -> list[list[Part]]:
     """The blocks between empty lines; lines that follow each other are one paragraph."""
-    sections: list[list[_Part]] = [[]]
+    sections: list[list[Part]] = [[]]
     for block in blocks:
         if block == "":
             sections.append([])

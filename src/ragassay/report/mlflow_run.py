@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.core import (
+    CorrectedFigure,
     EnvironmentFailure,
     MetricSummary,
     MetricTrust,
@@ -78,7 +79,22 @@ def mlflow_metrics(
         if metric.mean is not None:
             figures.update(dict.fromkeys(AVERAGES.get(metric.metric, ()), metric.mean))
         figures.update(_own(metric))
+    for line in summary.trust:
+        if line.corrected is not None:
+            figures.update(_corrected(line.corrected))
     return figures
+
+
+def _corrected(figure: CorrectedFigure) -> Iterator[tuple[str, float]]:
+    """What people's labels make of the metric, and by how many of them."""
+    if figure.value is None:
+        return
+    name = "ragassay/" + _allowed(figure.metric)
+    yield f"{name}/corrected", figure.value
+    if figure.interval is not None:
+        yield f"{name}/corrected_low", figure.interval.low
+        yield f"{name}/corrected_high", figure.interval.high
+    yield f"{name}/labels", float(figure.labels)
 
 
 def _of_judge(metric: MetricSummary, name: JudgeName) -> Iterator[tuple[str, float]]:

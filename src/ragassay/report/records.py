@@ -90,10 +90,14 @@ def export(store: Store, run_id: str, format: str, target: str | Path | TextIO) 
         raise _unwritable(target, error) from error
 
 
-def records(store: Store, run_id: str) -> Iterator[dict[str, Any]]:
-    """The records in row order, metrics in the run's order."""
+def records(
+    store: Store, run_id: str, *, start: int = 0, rows: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """The records in row order, metrics in the run's order. start, rows: only those of so many
+    rows, after the first `start`.
+    """
     manifest = store.run(run_id).manifest
-    for row in store.rows(run_id, order="index"):
+    for row in store.rows(run_id, order="index", limit=rows, offset=start):
         if row.bad is not None:
             reason = f"{row.bad.code}: {row.bad.what} {row.bad.why}".strip()
             yield dict.fromkeys(_COLUMNS) | {

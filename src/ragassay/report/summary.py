@@ -37,6 +37,7 @@ from ragassay.report.wording import (
     count,
     reading_words,
     unit_of,
+    unmeasured_words,
     with_reason,
 )
 from ragassay.report.worst import worst_rows
@@ -125,7 +126,7 @@ def summarise(
         app_rows=rows.with_usage,
         ledger=stored.ledger,
         seconds=stored.seconds,
-        notes=tuple(tally.notes()),
+        notes=(*unmeasured_words(manifest), *tally.notes()),
         trust=tuple(line for line in trust if tally.was_asked(line.metric)),
         reading=dict(sorted(rows.reading.items())),
         orders=order_agreement(store, run_id, manifest),

@@ -162,6 +162,9 @@ def _worst(page: Page, s: Summary) -> None:
             page.cut(f"“{one_line(row.quote, 400)}”", indent=6)
         if row.rationale:
             page.cut(say.reason(row.rationale), "dim", indent=6)
+    others = [one_line(row.id, 60) for row in rows[WORST_SHOWN:]]
+    if others and not s.notes:  # notes take the line
+        page.cut(f"then {', '.join(others)}", "dim", indent=2)
 
 
 def _metrics(page: Page, s: Summary) -> None:

@@ -268,6 +268,18 @@ def reading_words(reading: Mapping[str, int]) -> list[str]:
     return lines
 
 
+def unmeasured_words(manifest: Manifest) -> list[str]:
+    """What a run of the default metrics could not measure, because no row has the field for it."""
+    measured = manifest.metrics
+    if "groundedness" in measured or "groundedness" not in manifest.by_default:
+        return []
+    if "answer_relevance" in measured:
+        return ["No row has contexts: what the responses rest on was not measured"]
+    if "chunk_relevance" in measured:
+        return ["No row has a response: only the retrieval was measured"]
+    return []
+
+
 def p_value(p: float | None) -> str:
     """p = 0.031, p < 0.001, "" where there is none."""
     if p is None:

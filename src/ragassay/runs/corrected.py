@@ -25,6 +25,7 @@ from ragassay.scoring.correction import Correction, RowLabel, RunRow, corrected_
 from ragassay.scoring.label_rounds import DrawnRows, drawn_rows
 
 if TYPE_CHECKING:
+    from ragassay.report.comparison import CorrectedDifference
     from ragassay.store import Store
 
 PASS_RATE = "pass rate"
@@ -47,6 +48,18 @@ def corrected_of(store: Store, run_id: str, metric: str) -> CorrectedFigure | No
         why = f"{error.what} {error.why}".strip()
         return CorrectedFigure(metric, MEAN, None, None, len(labels), 0, None, why=why)
     return figure_of(correction, metric, kind)
+
+
+def corrected_in_both(store: Store, first: str, second: str) -> tuple[CorrectedDifference, ...]:
+    """What labels set right in both runs, the second less the first."""
+    from ragassay.report import corrected_differences
+
+    figures = []
+    for run in (first, second):
+        metrics = dict.fromkeys(label.name for label in store.labels(run))
+        found = [corrected_of(store, run, metric) for metric in metrics]
+        figures.append([figure for figure in found if figure is not None])
+    return corrected_differences(*figures)
 
 
 def figure_of(correction: Correction, metric: str, kind: str) -> CorrectedFigure:

@@ -16,9 +16,10 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from ragassay.core import Manifest, SetupError, shorten
+from ragassay.core import SetupError, shorten
 
 if TYPE_CHECKING:
+    from ragassay.core import Manifest
     from ragassay.models.settings import ModelSettings
 
 
@@ -356,6 +357,12 @@ class Options:
         "Processes of --engine ray [default: the CPUs there are].",
         at_least=1,
         on_resume=OnResume.ONCE,
+    )
+
+    calibration: str | None = option(
+        None,
+        "The map of a calibrated judge, as JSON [default: the one stored under the judge's name].",
+        flags=NOT_A_FLAG,
     )
 
     def check(self) -> None:

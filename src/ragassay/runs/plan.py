@@ -22,6 +22,7 @@ from ragassay.core import (
     Manifest,
     RowsWarning,
     Sample,
+    ScoreMap,
     SetupError,
     nearest,
     shorten,
@@ -37,7 +38,9 @@ from ragassay.metrics import (
     parse_list,
     roles_of,
 )
+from ragassay.metrics.calibrated import with_map
 from ragassay.runs.application import App, Application, open_application
+from ragassay.runs.calibration import base_options, map_of
 from ragassay.runs.field_check import guess_fields
 from ragassay.runs.governance import judged_rubrics, self_preference, sent_fields
 from ragassay.runs.options import Options
@@ -110,7 +113,7 @@ class Setup:
         from ragassay.runs import Measurement
 
         return Measurement(
-            metrics=self.metrics,
+            metrics=with_map(self.metrics, map_of(self.options)),
             judge=self.judge,
             diagnose=partial(diagnose, roles=roles_of(self.metrics)),
             run_application=None if self.application is None else self.application.answer,
@@ -254,7 +257,7 @@ def _notes_on_columns(
     setup: Setup, metrics: Sequence[Metric], columns: Container[str]
 ) -> Iterator[str]:
     """A sentence on each field that brings default metrics which cost calls."""
-    offline = setup.options.judge == "offline"
+    offline = base_options(setup.options).judge == "offline"
     if offline and "guidelines" in setup.by_default and "guidelines" in columns:
         yield "the rows have guidelines, which the offline judge cannot check: name a --judge"
     if offline or setup.options.preset is not None:
@@ -297,8 +300,11 @@ def make_setup(
     in_callers_loop: bool = False,
 ) -> Setup:
     """What `make_plan` makes ready before it looks at the rows."""
+    named, score_map, options = options, map_of(options), base_options(options)
     registry = rubric_registry(options.rubrics)
     chosen = _metrics(metrics, options, registry)
+    if score_map is not None:
+        _check_mapped(score_map, chosen)
     model = _model(options)
     # Taken before the judge joins the model to the offline one, which has no batches.
     batches = cast("BatchModel", model) if options.batch else None
@@ -313,9 +319,9 @@ def make_setup(
         every, chosen = chosen, _answerable(chosen, options, local, own)
         left_out = tuple(metric for metric in every if metric not in chosen)
     _check_tasks(chosen, local)
-    judge, model = _judge(options, registry, model)
-    options = replace(options, metrics=tuple(_reference(m) for m in chosen))
+    judge, model = _judge(options, registry, model, score_map)
     _check_price(options, model)
+    options = replace(named, metrics=tuple(_reference(m) for m in chosen))
     info = _judge_info(options, chosen, registry, judge, model)
     if info.self_preference:
         notes = (*notes, info.self_preference)
@@ -331,6 +337,19 @@ def make_setup(
         by_default=by_default,
         left_out=left_out,
     )
+
+
+def _check_mapped(score_map: ScoreMap, metrics: Iterable[Metric]) -> None:
+    """Raise SetupError E0410 where the map's metric is not among those that are asked for."""
+    names = [str(metric) for metric in metrics]
+    if score_map.metric not in names:
+        raise SetupError(
+            "E0410",
+            f"The judge calibrated:{score_map.name} is calibrated for {score_map.metric}.",
+            where="--metrics",
+            why=f"asked for: {shorten(', '.join(names), 200)}",
+            fix=f"ask for it: --metrics '{score_map.metric}'",
+        )
 
 
 def _check_price(options: Options, model: Model) -> None:
@@ -368,7 +387,7 @@ def _judge_info(
         agreement=judge.agreement,
         base_url=str(getattr(model, "base_url", "")),
         sent=sent_fields(metrics, registry, model),
-        self_preference=self_preference(options.judge, options.generator),
+        self_preference=self_preference(base_options(options).judge, options.generator),
         identities=identities(judge, rubrics),
     )
 
@@ -581,11 +600,13 @@ def _joined(models: Mapping[str, Model]) -> Model:
     )
 
 
-def _judge(options: Options, registry: RubricRegistry, model: Model) -> tuple[Judge, Model]:
-    """The judge over the model; similarity of texts is measured by the encoder of the package,
-    whoever judges the rest.
+def _judge(
+    options: Options, registry: RubricRegistry, model: Model, score_map: ScoreMap | None = None
+) -> tuple[Judge, Model]:
+    """The judge over the model, under a map where there is one; similarity of texts is measured by
+    the encoder of the package, whoever judges the rest.
     """
-    from ragassay.judges import RoutedJudge, SimilarityJudge, composition
+    from ragassay.judges import CalibratedJudge, RoutedJudge, SimilarityJudge, composition
     from ragassay.models import JoinedModel
     from ragassay.models.offline import OfflineModel
 
@@ -602,6 +623,8 @@ def _judge(options: Options, registry: RubricRegistry, model: Model) -> tuple[Ju
     else:
         judge = _single_judge(options.judge, options, registry, model, offline)
         model = JoinedModel(model, offline)
+    if score_map is not None:
+        judge = CalibratedJudge(f"calibrated:{score_map.name}", judge, score_map)
     return RoutedJudge(judge, {"similarity": SimilarityJudge(offline.version)}), model
 
 

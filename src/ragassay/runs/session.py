@@ -75,6 +75,26 @@ class Session:
         """What the run has spent so far, as well as it is known at this point."""
         self._snapshot: Callable[[], Ledger] = Ledger
         """The same with the calls in flight as uncertain, as a kill would leave them."""
+        self._driver: Driver | None = None
+        self._stopped = False
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self._manifest.run_id
+
+    @property
+    def store(self) -> Store:
+        """The store that has the run."""
+        return self._store
+
+    def stop(self) -> None:
+        """Stop cleanly: nothing more is asked, and what is under way is kept. Called from the event
+        loop; also before the rows are driven, which they then are not.
+        """
+        self._stopped = True
+        if self._driver is not None:
+            self._driver.stop()
 
     @property
     def _over_ray(self) -> bool:
@@ -284,6 +304,9 @@ class Session:
         signals heeded.
         """
         plan = self._plan
+        self._driver = driver
+        if self._stopped:
+            driver.stop()
         driver.progress.rows = len(done)
         rows = plan.rows(done)
         batches_not_awaited = None if plan.options.wait else plan.batches

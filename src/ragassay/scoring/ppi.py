@@ -16,9 +16,13 @@ for the weight. Two things keep rare disagreements honest: Johnson's (1978) shif
 two unseen rows, one for each sign, on which label and judge might yet have differed (they add
 nothing where the judge does not count).
 
-The interval is used where it is no more than 1 % wider than that of the labels alone; else the
-labels stand alone. A second judge's scores may stand beside the first one's: each has a weight of
-its own, fitted together.
+Labels of two values and a judge of two verdicts on rows without clusters, which is the usual case,
+are taken apart by verdict instead (`by_verdict`): the same estimate, with a narrower interval.
+
+By verdict the interval is used where it is 3 % narrower than the same formula makes that of the
+labels alone; with a fitted weight where it is no more than 1 % wider. Else the labels stand alone.
+A second judge's scores may stand beside the first one's: each has a weight of its own, fitted
+together.
 """
 
 from __future__ import annotations
@@ -31,6 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ragassay.core import Interval
+from ragassay.scoring import by_verdict
 from ragassay.scoring.arrays import FloatArray, IntArray, numbered
 from ragassay.scoring.intervals import (
     MeanAccumulator,
@@ -49,7 +54,11 @@ LEAST_LABELS = 50
 """
 LEAST_UNITS = 10
 WIDER = 1.01
-"""The corrected interval may be so many times as wide as that of the labels alone."""
+"""With a fitted weight the interval may be so many times as wide as that of the labels alone."""
+NARROWER = 0.97
+"""Taken apart by verdict the interval has to be so much narrower: a judge that says nothing narrows
+it by chance, and rarely by so much.
+"""
 FOLDS = 10
 UNSEEN = 2.0
 """Rows that might have disagreed with the judge by the whole range: the variance's allowance for
@@ -156,7 +165,7 @@ def estimate(
     reason = _why_unfit(data)
     if reason:
         return replace(alone, reason=reason)
-    fitted = _fit(data, level, seed)
+    fitted = _by_verdict(data, level) or _fit(data, level, seed)
     if isinstance(fitted, str):
         return replace(alone, reason=fitted)
     if alone.interval is None:
@@ -164,8 +173,10 @@ def estimate(
     if not low <= fitted.value <= high:
         return replace(alone, reason="the correction would leave the range of the labels")
     width = _width(alone.interval)
-    ratio = _width(fitted.interval) / width if width else math.inf
-    if ratio > WIDER:
+    ratio = fitted.ratio
+    if ratio is None:
+        ratio = _width(fitted.interval) / width if width else math.inf
+    if ratio > (WIDER if fitted.ratio is None else NARROWER):
         return replace(alone, reason=_NOT_NARROWER)
     return replace(
         alone,
@@ -418,11 +429,16 @@ def _population_part(data: _Data, population: FloatArray) -> FloatArray:
 
 
 class _Fitted(NamedTuple):
-    """The mean corrected by the judges; weights: of each judge, averaged over the labelled rows."""
+    """The mean corrected by the judges.
+
+    weights: of each judge, averaged over the labelled rows. ratio: width over that of the labels
+    alone, where it is not that of the two printed intervals.
+    """
 
     value: float
     interval: Interval
     weights: FloatArray
+    ratio: float | None = None
 
 
 def _fit(data: _Data, level: float, seed: int) -> _Fitted | str:
@@ -460,6 +476,64 @@ def _fit(data: _Data, level: float, seed: int) -> _Fitted | str:
     low = max(data.low, value + shift - reach)
     high = min(data.high, value + shift + reach)
     return _Fitted(value, Interval(low, high, level, _method(data)), weights)
+
+
+def _by_verdict(data: _Data, level: float) -> _Fitted | None:
+    """The mean of labels of two values by one or two judges of two verdicts; None for any other.
+
+    None as well for rows in clusters, whose parts would not be independent of each other, for
+    labels drawn within strata, and where a verdict has too few labelled rows.
+    """
+    is_rate = bool(np.isin(data.label, (data.low, data.high)).all()) and data.high > data.low
+    if data.grouped or len(data.share) > 1 or not is_rate:
+        return None
+    columns, population_columns = [data.score], [data.population]
+    if data.others is not None:
+        columns.append(data.others[0])
+        population_columns.append(data.others[1])
+    # (verdicts, judges): what the judges say together, where they say it of some row.
+    verdicts, population_side = np.unique(
+        np.stack(population_columns, axis=1), axis=0, return_inverse=True
+    )
+    side = _places(np.stack(columns, axis=1), verdicts)
+    if side is None or not 2 <= len(verdicts) <= by_verdict.MOST_VERDICTS:
+        return None
+    if np.bincount(side, minlength=len(verdicts)).min() < by_verdict.LEAST_ROWS:
+        return None
+    shares = np.bincount(population_side.ravel()) / len(data.population)
+    weight = data.w / np.bincount(side, data.w)[side]
+    span = data.high - data.low
+    rates = np.bincount(side, weight * (data.label - data.low) / span)
+    worth = 1 / np.bincount(side, weight**2)
+    value, interval = by_verdict.rate_by_verdict(
+        shares.tolist(), rates.tolist(), worth.tolist(), len(data.population), level
+    )
+    if data.weighted:
+        interval = replace(interval, method=f"{interval.method}, weighted by inclusion")
+    slopes = span * _slopes(verdicts, rates.astype(np.float64), shares)
+    # What the judge adds is seen beside the same formula for the labels alone, at the corrected
+    # rate: the labels' own interval is narrow where these happen to be nearly alike, and to go back
+    # to it just then would miss the truth more often than it says.
+    _, alone = by_verdict.rate_by_verdict((1.0,), (value,), (data.kish,), 1, level)
+    ratio = _width(interval) / _width(alone)
+    return _Fitted(data.low + span * value, _stretched(interval, data), slopes, ratio)
+
+
+def _places(rows: FloatArray, verdicts: FloatArray) -> IntArray | None:
+    """(n,) which of the verdicts each row has; None where a row has none of them."""
+    # (n, verdicts)
+    same = (rows[:, None, :] == verdicts[None, :, :]).all(axis=2)
+    return same.argmax(axis=1) if same.any(axis=1).all() else None
+
+
+def _slopes(verdicts: FloatArray, rates: FloatArray, shares: FloatArray) -> FloatArray:
+    """(judges,) how much the rate rises with each judge's score, by least squares over the rows."""
+    by_rows = np.sqrt(shares)[:, None]
+    centred = verdicts - shares @ verdicts
+    fitted = np.linalg.lstsq(
+        by_rows * centred, by_rows[:, 0] * (rates - shares @ rates), rcond=1e-9
+    )
+    return np.asarray(fitted[0], dtype=np.float64)
 
 
 def _cross_fitted_weights(

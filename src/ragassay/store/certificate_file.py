@@ -21,9 +21,8 @@ def identity(certificate: Certificate) -> str:
     """The id that fits the content: a hash of all fields but id and created."""
     plain = asdict(certificate)
     del plain["id"], plain["created"]
-    # Certificates of before have no design, and must keep their ids.
-    if not plain["design"]:
-        del plain["design"]
+    # Certificates of before have no design and no map, and must keep their ids.
+    _drop_absent(plain)
     return digest("certificate", SCHEMA, plain)
 
 
@@ -31,9 +30,15 @@ def to_json(certificate: Certificate) -> dict[str, Any]:
     """The certificate as JSON values; `from_json` reads them back."""
     plain = {"schema": SCHEMA, "kind_of": "certificate", **asdict(certificate)}
     # As certificates of before were written, byte for byte.
-    if not certificate.design:
-        del plain["design"]
+    _drop_absent(plain)
     return plain
+
+
+def _drop_absent(plain: dict[str, Any]) -> None:
+    """Take out the fields that were added later, where they say nothing."""
+    for name in ("design", "score_map"):
+        if not plain[name]:
+            del plain[name]
 
 
 def from_json(plain: object, where: str = "certificate") -> Certificate:
@@ -114,4 +119,4 @@ def _read(plain: Any) -> Certificate:
         raise ValueError(f"it is no certificate of schema {SCHEMA}")
     if plain.get("schema") != SCHEMA or plain.get("kind_of") != "certificate":
         raise ValueError(f"it is no certificate of schema {SCHEMA}")
-    return read(Certificate, {"design": "", **plain})
+    return read(Certificate, {"design": "", "score_map": None, **plain})

@@ -108,6 +108,11 @@ class Waits:
         """What this thread waited for is there."""
         self._now.pop(threading.get_ident(), None)
 
+    def seconds(self, thread: int) -> float:
+        """How long a thread has waited, 0 where it does not. thread: its identifier."""
+        waiting = self._now.get(thread)
+        return 0.0 if waiting is None else time.monotonic() - waiting[0]
+
     def __str__(self) -> str:
         longest = min(list(self._now.values()), default=None)
         if longest is None or time.monotonic() - longest[0] < SHOWN_AFTER_S:

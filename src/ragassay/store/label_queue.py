@@ -105,7 +105,7 @@ class LabelQueueRecords:
 
     def answer(self, run_id: str, name: str, answer: LabelAnswer, chosen: RowToLabel) -> None:
         """Keep an answer, and with it the label of that person, all in one commit; the row is given
-        back.
+        back. A repeat is kept as an answer alone.
         """
         answers, queue = schema.label_answers, schema.label_queue
         run, what = codec.as_key(run_id), codec.as_key(name)
@@ -126,6 +126,8 @@ class LabelQueueRecords:
                 .where(queue.c.holder == person)
                 .values(holder="", until=0.0)
             )
+            if answer.repeat:
+                return
             if answer.value is None:
                 labels = schema.labels
                 connection.execute(
@@ -186,7 +188,9 @@ class LabelQueueRecords:
         """Row -> person -> value of the last answer, by the keys of the columns."""
         latest: dict[str, dict[str, float | None]] = {}
         for row in connection.execute(_answers(run_id, name)):
-            latest.setdefault(row.row_id, {})[row.annotator] = self._answer(row).value
+            answer = self._answer(row)
+            if not answer.repeat:
+                latest.setdefault(row.row_id, {})[row.annotator] = answer.value
         return latest
 
     def _answer(self, row: Any) -> LabelAnswer:

@@ -10,18 +10,22 @@ is, the same queries serve a store in PostgreSQL.
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import re
 import sqlite3
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import orjson
+
 from ragassay.core import RowResult, Verdict
 
-FORM = "1"
+FORM = "2"
 """The form of the file; one of another form is made anew."""
 ROWS_A_WRITE = 2000
 COMMON = 20_000
@@ -33,20 +37,22 @@ SNIPPET = 240
 UNREADABLE = "unreadable"
 NO_VERDICT = "none"
 
+# worst: the row's place when the worst come first, from 1. The words of a row are stored under the
+# same number, so that a search yields rows in that order and may stop after a page.
 _TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE rows (idx INTEGER PRIMARY KEY, id TEXT NOT NULL, verdict TEXT NOT NULL,
-  cause TEXT NOT NULL, worst REAL NOT NULL, done INTEGER NOT NULL, question TEXT NOT NULL);
+CREATE TABLE rows (worst INTEGER PRIMARY KEY, idx INTEGER NOT NULL, id TEXT NOT NULL,
+  verdict TEXT NOT NULL, cause TEXT NOT NULL, done INTEGER NOT NULL, question TEXT NOT NULL);
 CREATE TABLE scores (metric INTEGER NOT NULL, idx INTEGER NOT NULL, value REAL,
-  verdict TEXT NOT NULL, worst REAL NOT NULL, PRIMARY KEY (metric, idx)) WITHOUT ROWID;
-CREATE TABLE slices (name TEXT NOT NULL, value TEXT NOT NULL, worst REAL NOT NULL,
+  verdict TEXT NOT NULL, worst INTEGER NOT NULL, PRIMARY KEY (metric, idx)) WITHOUT ROWID;
+CREATE TABLE slices (name TEXT NOT NULL, value TEXT NOT NULL, worst INTEGER NOT NULL,
   idx INTEGER NOT NULL, PRIMARY KEY (name, value, worst, idx)) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(id, question, response, reference, content='',
   tokenize='unicode61 remove_diacritics 2');
 """
 # Made when all rows are in: an index that grows with every row takes twice as long.
 _INDICES = """
-CREATE INDEX rows_worst ON rows (worst, idx);
+CREATE UNIQUE INDEX rows_idx ON rows (idx);
 CREATE INDEX rows_verdict ON rows (verdict, worst, idx);
 CREATE INDEX rows_cause ON rows (cause, worst, idx);
 CREATE INDEX rows_id ON rows (id, idx);
@@ -128,6 +134,10 @@ class RowIndex:
         query = self._known(query)
         key = _sort_key(query)
         source, where, values = self._parts(query)
+        match = _match(query.text)
+        if match and _led_by_words(query):
+            key = _PLACE_OF_WORDS
+            source, where, values = self._words_first(query, match)
         descending = query.descending
         if after is not None:
             words, more = _beyond(key, after, descending)
@@ -151,11 +161,12 @@ class RowIndex:
         """
         query = self._known(query)
         match = _match(query.text)
-        if match and self._is_common(match):
-            if replace(query, text="").narrows or query.metric:
-                return None
+        also = replace(query, text="").narrows or bool(query.metric)
+        if match and not also:
             text = "SELECT count(*) FROM words WHERE words MATCH ?"
             return int(self._all(text, [match])[0][0])
+        if match and self._is_common(match):
+            return None
         # Rows that could not be read have no score of a metric.
         if not query.narrows and not query.metric:
             return int(self._facts["rows"])
@@ -246,12 +257,23 @@ class RowIndex:
             values += query.slice
         match = _match(query.text)
         if match and self._is_common(match):
-            asked = f"SELECT 1 FROM words WHERE words MATCH ? AND rowid = {lead}.idx + 1"
+            asked = f"SELECT 1 FROM words WHERE words MATCH ? AND rowid = {lead}.worst"
             where.append(f"EXISTS ({asked})")
             values.append(match)
         elif match:
-            where.append(f"{lead}.idx IN (SELECT rowid - 1 FROM words WHERE words MATCH ?)")
+            where.append(f"{lead}.worst IN (SELECT rowid FROM words WHERE words MATCH ?)")
             values.append(match)
+        return source, where, values
+
+    def _words_first(self, query: RowQuery, match: str) -> tuple[str, list[str], list[Any]]:
+        """The same of a search and nothing else, in the order in which the rows' words lie."""
+        source = "words w CROSS JOIN rows r ON r.worst = w.rowid"
+        where, values = ["w.words MATCH ?"], list[Any]([match])
+        number = self._metrics.get(query.metric)
+        if number is not None:
+            source += " CROSS JOIN scores s ON s.idx = r.idx"
+            where.append("s.metric = ?")
+            values.append(number)
         return source, where, values
 
     def _is_common(self, match: str) -> bool:
@@ -290,8 +312,20 @@ def _led_by_slice(query: RowQuery) -> bool:
     return query.slice is not None and query.sort == "worst"
 
 
+_PLACE_OF_WORDS = "w.rowid"
+
+
+def _led_by_words(query: RowQuery) -> bool:
+    """Whether a search reads the rows in the order in which their words lie. Where something
+    else narrows the rows, they are gone through instead: few of those with the words may be left.
+    """
+    return query.sort == "worst" and not replace(query, text="").narrows
+
+
 def _place(key: str) -> str:
     """The index of a row in the table that leads."""
+    if key == _PLACE_OF_WORDS:
+        return key
     return f"{key[0]}.idx"
 
 
@@ -302,6 +336,8 @@ def _beyond(
     sign = "<" if descending else ">"
     value, index = after
     place = _place(key)
+    if key == _PLACE_OF_WORDS:
+        return f"{key} {sign} ?", [value]
     if key == place:
         return f"{place} {sign} ?", [index]
     if value is None:  # rows without a value come last, whichever way
@@ -324,6 +360,12 @@ def _match(text: str) -> str:
         if any(letter.isalnum() for letter in term):
             terms.append(f'"{term}"{goes_on}')
     return " AND ".join(terms)
+
+
+def entry_of(row: RowResult) -> RowEntry:
+    """A row as a list shows it that has no index to read from."""
+    index, row_id, verdict, cause, _, done, question = _line(row, 0.0)
+    return RowEntry(index, row_id, verdict, cause, done, question, None, None)
 
 
 def open_index(path: Path, stamp: str) -> RowIndex | None:
@@ -357,10 +399,14 @@ def build_index(
     os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     numbers = {name: number for number, name in enumerate(metrics)}
     try:
-        with closing(sqlite3.connect(part)) as connection:
+        with closing(sqlite3.connect(part)) as connection, _Heap(part) as heap:
             connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
             connection.executescript(_TABLES)
-            count = _insert_all(connection, rows, numbers, worst, tell)
+            for row in rows:
+                heap.add(worst(row), _entries(row, numbers))
+                if tell is not None and not heap.rows % ROWS_A_WRITE:
+                    tell(heap.rows // 2)
+            count = _insert_all(connection, heap, tell)
             connection.executescript(_INDICES)
             facts = {
                 "form": FORM,
@@ -378,27 +424,69 @@ def build_index(
     return RowIndex(path)
 
 
+class _Heap:
+    """Rows beside the index while it is made, until their order is known: as they came, in a file
+    that goes when it is closed.
+    """
+
+    def __init__(self, part: Path) -> None:
+        self._path = part.with_name(f"{part.name}.heap")
+        self._file = os.fdopen(
+            os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600), "w+b"
+        )
+        self._worst = array("d")
+        self._begins = array("Q", [0])
+
+    def __enter__(self) -> _Heap:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        self._path.unlink(missing_ok=True)
+
+    @property
+    def rows(self) -> int:
+        """How many were added."""
+        return len(self._worst)
+
+    def add(self, worst: float, entries: object) -> None:
+        """Put a row behind the others."""
+        self._worst.append(worst)
+        written = self._file.write(orjson.dumps(entries))
+        self._begins.append(self._begins[-1] + written)
+
+    def worst_first(self) -> Iterator[list[Any]]:
+        """The rows, the worst first, those that are alike in the order in which they came."""
+        self._file.flush()
+        if not self.rows:
+            return
+        order = sorted(range(self.rows), key=self._worst.__getitem__)
+        with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+            for place in order:
+                yield orjson.loads(mapped[self._begins[place] : self._begins[place + 1]])
+
+
+def _entries(row: RowResult, numbers: dict[str, int]) -> list[object]:
+    """What the index holds of a row: its line, its words, its scores, its slices."""
+    scores = []
+    for score in row.scores:
+        if score.metric in numbers:
+            outcome = score.verdict.value if score.verdict else NO_VERDICT
+            scores.append((numbers[score.metric], row.index, score.value, outcome))
+    return [_line(row), _words(row), scores, list(_slices(row))]
+
+
 def _insert_all(
-    connection: sqlite3.Connection,
-    rows: Iterable[RowResult],
-    numbers: dict[str, int],
-    worst: Callable[[RowResult], float],
-    tell: Callable[[int], None] | None,
+    connection: sqlite3.Connection, heap: _Heap, tell: Callable[[int], None] | None
 ) -> int:
     count = 0
-    for batch in _batches(rows):
+    for batch in _batches(heap.worst_first()):
         lines, scores, slices, words = [], [], [], []
-        for row in batch:
-            key = worst(row)
-            lines.append(_line(row, key))
-            words.append(_words(row))
-            for score in row.scores:
-                if score.metric in numbers:
-                    outcome = score.verdict.value if score.verdict else NO_VERDICT
-                    number = numbers[score.metric]
-                    scores.append((number, row.index, score.value, outcome, key))
-            for name, value in _slices(row):
-                slices.append((name, value, key, row.index))
+        for place, (line, texts, own_scores, own_slices) in enumerate(batch, count + 1):
+            lines.append((place, *line))
+            words.append((place, *texts))
+            scores += [(*score, place) for score in own_scores]
+            slices += [(name, value, place, line[0]) for name, value in own_slices]
         connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)", lines)
         connection.executemany("INSERT INTO scores VALUES (?, ?, ?, ?, ?)", scores)
         connection.executemany("INSERT OR IGNORE INTO slices VALUES (?, ?, ?, ?)", slices)
@@ -408,12 +496,12 @@ def _insert_all(
         )
         count += len(batch)
         if tell is not None:
-            tell(count)
+            tell((heap.rows + count) // 2)
     return count
 
 
-def _batches(rows: Iterable[RowResult]) -> Iterator[list[RowResult]]:
-    batch: list[RowResult] = []
+def _batches(rows: Iterable[list[Any]]) -> Iterator[list[list[Any]]]:
+    batch: list[list[Any]] = []
     for row in rows:
         batch.append(row)
         if len(batch) == ROWS_A_WRITE:
@@ -423,7 +511,7 @@ def _batches(rows: Iterable[RowResult]) -> Iterator[list[RowResult]]:
         yield batch
 
 
-def _line(row: RowResult, key: float) -> tuple[Any, ...]:
+def _line(row: RowResult) -> tuple[Any, ...]:
     verdict = row.diagnosis.verdict.value if row.diagnosis.verdict else NO_VERDICT
     text = ""
     if row.bad is not None:
@@ -431,7 +519,7 @@ def _line(row: RowResult, key: float) -> tuple[Any, ...]:
     elif row.sample is not None:
         text = row.sample.question or row.sample.response or ""
     cause = row.diagnosis.cause.name if row.diagnosis.cause is not None else ""
-    values = (_stored(row.id), verdict, _stored(cause), key, row.done, _stored(text[:SNIPPET]))
+    values = (_stored(row.id), verdict, _stored(cause), row.done, _stored(text[:SNIPPET]))
     return (row.index, *values)
 
 
@@ -440,7 +528,7 @@ def _words(row: RowResult) -> tuple[Any, ...]:
     if row.sample is not None:
         sample = row.sample
         texts = (sample.question or "", sample.response or "", sample.reference or "")
-    return (row.index + 1, _stored(row.id), *(_stored(text) for text in texts))
+    return (_stored(row.id), *(_stored(text) for text in texts))
 
 
 def _slices(row: RowResult) -> Iterator[tuple[str, str]]:

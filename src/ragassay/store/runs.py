@@ -8,7 +8,16 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, case, func, insert, select, update
 from sqlalchemy.sql import ColumnElement
 
-from ragassay.core import MEASURING, Ledger, Manifest, RunState, SetupError, nearest, shorten
+from ragassay.core import (
+    DIRECT,
+    MEASURING,
+    Ledger,
+    Manifest,
+    RunState,
+    SetupError,
+    nearest,
+    shorten,
+)
 from ragassay.store import codec, schema
 from ragassay.store.access import Access, now_utc
 from ragassay.store.lines import StoredRun
@@ -110,22 +119,23 @@ class RunRecords:
 
     def newest_first(self, limit: int, before: str = "", names: str = "") -> list[StoredRun]:
         """The last `limit` runs; before: of those that were made before this one; names: "used"
-        leaves out those that measured a judge.
+        leaves out those that measured a judge and the judgments of direct calls, "measuring" has
+        those that measured a judge.
         """
         runs = schema.runs.c
         where = runs.state != COPYING
         if before:
             where &= runs.id < self.number(before)
-        if names == "used":
-            where &= runs.name.not_like(f"{MEASURING}%")
+        if names:
+            where &= _named(names)
         return self._stored(where, limit)
 
     def count(self, names: str = "") -> int:
         """How many runs there are; names: as in `newest_first`."""
         runs = schema.runs.c
         query = select(func.count()).where(runs.state != COPYING)
-        if names == "used":
-            query = query.where(runs.name.not_like(f"{MEASURING}%"))
+        if names:
+            query = query.where(_named(names))
         return int(self._access.scalar(query) or 0)
 
     def stamp(self, run_id: str) -> tuple[str, str]:
@@ -139,6 +149,12 @@ class RunRecords:
             self._numbers.pop(run_id, None)
             self.number(run_id)
         return str(found[0].state), str(found[0].updated)
+
+    def has(self, run_id: str) -> bool:
+        """Whether there is a run of this id."""
+        runs = schema.runs.c
+        query = select(runs.id).where(runs.run_id == codec.as_key(run_id), runs.state != COPYING)
+        return self._access.scalar(query) is not None
 
     def newest_id(self) -> str:
         """The id of the run that was made last, "" when there is none."""
@@ -184,7 +200,7 @@ class RunRecords:
         runs, key = schema.runs.c, codec.as_key(name)
         # "last" is what a user evaluated, not the runs by which a benchmark measured its judge.
         if name == "last":
-            return self._ids(runs.name.not_like(f"{MEASURING}%"), 1)
+            return self._ids(_named("used"), 1)
         # The id first: it belongs to one run, where several may share a name.
         by_id = self._ids(runs.run_id == key, 1)
         if by_id or not name:
@@ -261,6 +277,15 @@ class RunRecords:
             updated=record.updated,
             writer=writer,
         )
+
+
+def _named(names: str) -> ColumnElement[bool]:
+    """Runs by their names: "used", by somebody who evaluated rows, or "measuring"."""
+    runs = schema.runs.c
+    measures = runs.name.like(f"{MEASURING}%")
+    if names == "measuring":
+        return measures
+    return ~measures & (runs.run_id != codec.as_key(DIRECT))
 
 
 def _records_and_tallies(

@@ -31,7 +31,7 @@ READABLE = "0004"
 writer uses.
 """
 
-HEAD = "0009"
+HEAD = "0010"
 """The newest schema version: the revision of the last migration. Versions are decimal numbers and
 only grow.
 """
@@ -323,6 +323,83 @@ trace_rows = Table(  # the newest revision of the rows of a trace
     Column("trace", LargeBinary, primary_key=True),
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("payload", LargeBinary, nullable=False),
+)
+
+# traces whose rows were made or changed, in the order in which that was done
+trace_changes = Table(
+    "trace_changes",
+    metadata,
+    Column("id", Long, primary_key=True),
+    Column("trace", LargeBinary, nullable=False),
+    Index("ix_trace_changes_trace", "trace"),
+    # A number is never used again, also after all changes were deleted: it is a cursor of others.
+    sqlite_autoincrement=True,
+)
+
+# What is watched of these rows. Payloads hold figures and no texts.
+watches = Table(
+    "watches",
+    metadata,
+    Column("name", Key, primary_key=True),
+    Column("payload", LargeBinary, nullable=False),  # watch.state
+)
+
+watch_rows = Table(  # what became of each row that arrived
+    "watch_rows",
+    metadata,
+    Column("id", Long, primary_key=True),
+    Column("watch", Key, nullable=False),
+    Column("trace", LargeBinary, nullable=False),
+    Column("number", Integer, nullable=False),  # of the turn
+    Column("session", LargeBinary, nullable=False),  # a hash
+    Column("received", Long, nullable=False),  # milliseconds since 1970
+    Column("state", Integer, nullable=False),  # watches.UNSAMPLED ...
+    Column("reason", Key, nullable=False),
+    Column("chance", Float, nullable=False),  # of being in the sample
+    Column("stage", Integer, nullable=False),  # what its session was counted for
+    Column("batch", Integer, nullable=False),  # 0: none
+    Column("payload", LargeBinary, nullable=False),
+    UniqueConstraint("watch", "trace", "number", name="uq_watch_rows_row"),
+    Index("ix_watch_rows_state", "watch", "state", "id"),
+    Index("ix_watch_rows_stage", "watch", "stage", "session"),
+    Index("ix_watch_rows_session", "watch", "session"),
+    Index("ix_watch_rows_batch", "watch", "batch"),
+    Index("ix_watch_rows_received", "watch", "received"),
+)
+
+watch_batches = Table(  # rows that were judged together, and what that cost
+    "watch_batches",
+    metadata,
+    Column("watch", Key, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("created", Float, nullable=False),  # Unix time
+    Column("ended", Float),  # None: not yet
+    Column("rows", Integer, nullable=False),
+    Column("calls", Integer, nullable=False),
+    Column("cost", Float),  # US dollars, None: not known
+    Column("run", Key, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+)
+
+watch_alerts = Table(
+    "watch_alerts",
+    metadata,
+    Column("id", Long, primary_key=True),
+    Column("watch", Key, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    Index("ix_watch_alerts_watch", "watch", "id"),
+)
+
+watch_ratings = Table(  # what users and other tools said of a trace
+    "watch_ratings",
+    metadata,
+    Column("id", Long, primary_key=True),
+    Column("watch", Key, nullable=False),
+    Column("trace", LargeBinary, nullable=False),
+    Column("name", Key, nullable=False),
+    Column("value", Float, nullable=False),
+    Column("received", Long, nullable=False),
+    Index("ix_watch_ratings_received", "watch", "received"),
 )
 
 cursors = Table(  # how far a job has read

@@ -8,13 +8,15 @@ answer may send it once more.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Table, delete, func, select, update
+from sqlalchemy import Connection, Table, delete, func, select, tuple_, update
 
 from ragassay.store import schema
 from ragassay.store.access import IN_LIST, Access
+
+T = TypeVar("T")
 
 TRACE_BYTES = 16
 SPAN_BYTES = 8
@@ -22,8 +24,11 @@ _SPANS_A_STEP = 2_000
 """Spans that the index of traces is moved on by, or that retention deletes, in one transaction: a
 writer waits for no more than that.
 """
+_SPANS_AT_ONCE = 32
+"""Spans that are read into memory together: each may have megabytes."""
 _CURSOR = "traces"
 _WRITERS = "spans"
+_CHANGES = "rows of traces"
 
 
 class StoredSpan(NamedTuple):
@@ -64,6 +69,35 @@ class TraceRow(NamedTuple):
 
     trace: bytes
     number: int
+    payload: bytes
+
+
+class ReceivedRow(NamedTuple):
+    """One row made of a trace, with when the trace's last span came (milliseconds since 1970)."""
+
+    trace: bytes
+    number: int
+    payload: bytes
+    received: int
+
+
+class ChangedTrace(NamedTuple):
+    """A trace whose rows were made or changed. number: of the change. received: when its last span
+    came, in milliseconds since 1970. rows: (number of the turn, payload) of each.
+    """
+
+    number: int
+    trace: bytes
+    received: int
+    rows: list[tuple[int, bytes]]
+
+
+class NumberedLog(NamedTuple):
+    """A log record with its number in the order of arrival, and when it came (milliseconds)."""
+
+    number: int
+    trace: bytes
+    received: int
     payload: bytes
 
 
@@ -111,6 +145,12 @@ class SpanRecords:
         self._origins = known
         return new
 
+    def waited_s(self, thread: int) -> float:
+        """Seconds that a thread has waited for a store that is locked or away, 0 where it does not.
+        thread: its identifier.
+        """
+        return self._access.database.waits.seconds(thread)
+
     def _numbers(self, connection: Connection, origins: set[bytes]) -> dict[bytes, int]:
         """The number of each origin; new ones are stored."""
         if origins <= self._origins.keys():
@@ -141,6 +181,10 @@ class SpanRecords:
             if page:
                 _note_traces(connection, page)
                 _move(connection, _CURSOR, page[-1].id, position is None)
+            elif position and (connection.scalar(select(func.max(table.id))) or 0) < position:
+                # Numbers begin anew where all spans were deleted: those that are here are new.
+                _move(connection, _CURSOR, 0, False)
+                return 1
             return len(page)
 
         return self._access.write(work)
@@ -151,10 +195,12 @@ class SpanRecords:
         Times in milliseconds.
         """
         table = schema.traces.c
+        # A clock that was set back leaves traces of the future, which would wait for it.
+        is_quiet = (table.last_received <= now - quiet) | (table.last_received > now + quiet + 1000)
         is_ready = (
             table.complete
-            | (table.ended & (table.last_received <= now - quiet))
-            | (table.first_received <= now - oldest) & (table.last_received <= now - quiet)
+            | (table.ended & is_quiet)
+            | (table.first_received <= now - oldest) & is_quiet
         )
         query = (
             select(table.trace, table.revision, table.last_received)
@@ -186,6 +232,8 @@ class SpanRecords:
 
     def of_trace(self, trace: bytes, limit: int) -> list[tuple[bytes, bytes]]:
         """(origin, span) of the spans of a trace, in the order of arrival."""
+        if self._access.lacks(schema.spans):
+            return []
         spans, origins = schema.spans.c, schema.span_origins.c
         query = (
             select(origins.payload, spans.payload)
@@ -195,6 +243,31 @@ class SpanRecords:
             .limit(limit)
         )
         return [(bytes(origin), bytes(span)) for origin, span in self._access.all(query)]
+
+    def read_trace(self, trace: bytes, limit: int, read: Callable[[bytes, bytes], T]) -> list[T]:
+        """What `read` makes of (origin, span) of the spans of a trace, one after another: a trace
+        may be larger than the memory. At most limit by their ids, and where there are more also
+        those without a parent, some of them a second time.
+        """
+        spans, origins = schema.spans.c, schema.span_origins.c
+        query = (
+            select(origins.payload, spans.payload)
+            .where(spans.origin == origins.id)
+            .where(spans.key >= trace, spans.key <= trace + b"\xff" * SPAN_BYTES)
+            # By the index: to sort them the database would hold them all.
+            .order_by(spans.key)
+            .limit(limit)
+        )
+
+        def work(connection: Connection) -> list[T]:
+            streaming = connection.execution_options(yield_per=_SPANS_AT_ONCE)
+            made = [read(bytes(row[0]), bytes(row[1])) for row in streaming.execute(query)]
+            if len(made) == limit:
+                roots = streaming.execute(query.where(spans.root))
+                made += [read(bytes(row[0]), bytes(row[1])) for row in roots]
+            return made
+
+        return self._access.read(work)
 
     def logs_of_trace(self, trace: bytes, limit: int) -> list[bytes]:
         """The log records of a trace, in the order of arrival."""
@@ -208,6 +281,8 @@ class SpanRecords:
         """
 
         def work(connection: Connection) -> int:
+            # Changes are numbered in the order of commits, or who reads them would pass some over.
+            self._access.database.alone(connection, _CHANGES)
             changed = 0
             for ready, payloads in made:
                 changed += _replace_rows(connection, ready, payloads)
@@ -231,9 +306,100 @@ class SpanRecords:
             for row in page:
                 yield TraceRow(bytes(row[0]), row[1], bytes(row[2]))
 
+    def newest_rows(
+        self, limit: int, before: tuple[int, bytes, int] | None = None
+    ) -> list[ReceivedRow]:
+        """The last rows, newest first. before: only those that come after this one in that order:
+        (received, trace, number).
+        """
+        if self._access.lacks(schema.trace_rows):
+            return []
+        traces, rows = schema.traces.c, schema.trace_rows.c
+        keys = (traces.last_received, rows.trace, rows.number)
+        query = (
+            select(rows.trace, rows.number, rows.payload, traces.last_received)
+            .where(rows.trace == traces.trace)
+            .order_by(*(key.desc() for key in keys))
+            .limit(limit)
+        )
+        if before is not None:
+            query = query.where(tuple_(*keys) < tuple_(*before))
+        found = self._access.all(query)
+        return [ReceivedRow(bytes(row[0]), row[1], bytes(row[2]), row[3]) for row in found]
+
+    def rows_of_trace(self, trace: bytes) -> list[TraceRow]:
+        """The rows of one trace, in order."""
+        if self._access.lacks(schema.trace_rows):
+            return []
+        table = schema.trace_rows.c
+        query = select(schema.trace_rows).where(table.trace == trace).order_by(table.number)
+        return [TraceRow(bytes(row[0]), row[1], bytes(row[2])) for row in self._access.all(query)]
+
+    def changes(self, after: int, limit: int) -> list[ChangedTrace]:
+        """Traces whose rows were made or changed, in that order, from behind the change of this
+        number on, with the rows that they have now.
+        """
+        changes, traces, rows = schema.trace_changes.c, schema.traces.c, schema.trace_rows.c
+        page = (
+            select(changes.id, changes.trace)
+            .where(changes.id > after)
+            .order_by(changes.id)
+            .limit(limit)
+        )
+
+        def work(connection: Connection) -> list[ChangedTrace]:
+            numbers = {bytes(row.trace): int(row.id) for row in connection.execute(page)}
+            found = {trace: ChangedTrace(number, trace, 0, []) for trace, number in numbers.items()}
+            ids = list(numbers)
+            for start in range(0, len(ids), IN_LIST):
+                part = ids[start : start + IN_LIST]
+                query = (
+                    select(rows.trace, rows.number, rows.payload, traces.last_received)
+                    .where(rows.trace == traces.trace, rows.trace.in_(part))
+                    .order_by(rows.trace, rows.number)
+                )
+                for row in connection.execute(query):
+                    own = found[bytes(row.trace)]
+                    found[own.trace] = own._replace(received=row.last_received)
+                    own.rows.append((row.number, bytes(row.payload)))
+            return sorted(found.values())
+
+        return self._access.read(work)
+
+    def rows_of(self, traces: Sequence[bytes]) -> dict[tuple[bytes, int], bytes]:
+        """The rows of these traces by trace and number, as far as they are still kept."""
+        table = schema.trace_rows.c
+        found: dict[tuple[bytes, int], bytes] = {}
+        for start in range(0, len(traces), IN_LIST):
+            part = traces[start : start + IN_LIST]
+            query = select(table.trace, table.number, table.payload).where(table.trace.in_(part))
+            for row in self._access.all(query):
+                found[bytes(row.trace), row.number] = bytes(row.payload)
+        return found
+
+    def last_log(self) -> int:
+        """The number of the last log record that is kept, 0 where there is none. Numbers begin anew
+        where all were deleted.
+        """
+        return int(self._access.scalar(select(func.max(schema.span_logs.c.id))) or 0)
+
+    def logs_after(self, number: int, limit: int) -> list[NumberedLog]:
+        """Log records behind the one of this number, in the order of arrival."""
+        table = schema.span_logs.c
+        query = (
+            select(table.id, table.trace, table.received, table.payload)
+            .where(table.id > number)
+            .order_by(table.id)
+            .limit(limit)
+        )
+        rows = self._access.all(query)
+        return [NumberedLog(row[0], bytes(row[1]), row[2], bytes(row[3])) for row in rows]
+
     def counts(self) -> dict[str, int]:
         """How many spans, log records, traces and rows are stored."""
         tables = (schema.spans, schema.span_logs, schema.traces, schema.trace_rows)
+        if self._access.lacks(schema.spans):
+            return {table.name: 0 for table in tables}
         return {
             table.name: int(self._access.scalar(select(func.count()).select_from(table)) or 0)
             for table in tables
@@ -269,6 +435,8 @@ class SpanRecords:
             rows = schema.trace_rows
             connection.execute(delete(rows).where(rows.c.trace.in_(ids)))
             connection.execute(delete(schema.traces).where(table.trace.in_(ids)))
+            changes = schema.trace_changes
+            connection.execute(delete(changes).where(changes.c.trace.in_(ids)))
             stale = select(logs.id).where(logs.received < received).limit(_SPANS_A_STEP)
             gone = [row.id for row in connection.execute(stale)]
             if gone:
@@ -368,6 +536,7 @@ def _replace_rows(connection: Connection, ready: ReadyTrace, payloads: Sequence[
         ]
         if values:
             connection.execute(schema.trace_rows.insert(), values)
+        connection.execute(schema.trace_changes.insert().values(trace=ready.trace))
     revision = ready.revision + changed
     same = (traces.trace == ready.trace) & (traces.last_received == ready.last_received)
     connection.execute(update(schema.traces).where(same).values(dirty=False, revision=revision))

@@ -51,6 +51,7 @@ from ragassay.store.runs import RunRecords
 from ragassay.store.sharing import Claimed, OtherRuns
 from ragassay.store.soundness import SoundnessCheck
 from ragassay.store.spans import SpanRecords
+from ragassay.store.watches import WatchRecords
 
 
 class Store:
@@ -84,6 +85,7 @@ class Store:
         self._batches = BatchRecords(self.access, self.run_records)
         self.exchange_records = ExchangeRecords(self.access, self.run_records)
         self.span_records = SpanRecords(self.access)
+        self.watch_records = WatchRecords(self.access)
         try:
             # The copy made when this opening migrated an older store.
             self.backup = database.prepare()
@@ -194,7 +196,7 @@ class Store:
 
     def runs(self, limit: int = 50, *, before: str = "", names: str = "") -> list[StoredRun]:
         """The last `limit` runs, newest first. before: only those made before the run of this id;
-        names: "used" leaves out those that were made to measure a judge.
+        names: "used" leaves out those that were made to measure a judge, "measuring" all others.
         """
         return self.run_records.newest_first(limit, before, names)
 
@@ -207,6 +209,10 @@ class Store:
         E0103.
         """
         return self.run_records.stamp(run_id)
+
+    def has_run(self, run_id: str) -> bool:
+        """Whether there is a run of this id."""
+        return self.run_records.has(run_id)
 
     def newest(self) -> str:
         """The id of the run that was made last, "" when there is none."""

@@ -17,6 +17,7 @@ from ragassay.models.offline.facts.number_words import SMALL
 from ragassay.models.offline.facts.quantities import COUNT, ORDINAL, Quantity
 from ragassay.models.offline.facts.same_quantity import same_quantity
 from ragassay.models.offline.facts.text_facts import TextFacts, read_facts
+from ragassay.models.offline.reading import STOP_WORDS
 from ragassay.scoring import tokens
 
 MOST_TOKENS = 12
@@ -88,6 +89,19 @@ class Answer:
         )
 
     @cached_property
+    def last_name(self) -> str:
+        """The last word of an answer that is a name, as it is written; "" where it says nothing
+        alone ("On" of "Hold On", "II"). Reading names leaves out words that join others in most:
+        "Di" of "Zhu Di".
+        """
+        words = self.text.strip(" .").split()
+        is_name = 2 <= len(words) <= 4 and all(word[:1].isupper() for word in words)
+        last = words[-1] if is_name else ""
+        says_little = last.lower() in STOP_WORDS or re.fullmatch(r"[IVX]+|\W*\w\W*", last)
+        asked = facts_of(self.question).vocabulary
+        return "" if says_little or last.lower() in asked else last
+
+    @cached_property
     def own_stems(self) -> frozenset[str]:
         """Stems of its content words that the question does not hold."""
         asked = _content_stems(facts_of(self.question).reading.words)
@@ -129,6 +143,9 @@ class Answer:
         facts = facts_of(passage)
         for reason in self._values_in(passage, facts):
             return reason
+        last = self.last_name
+        if last and re.search(rf"(?<!\w){re.escape(last)}(?!\w)", passage):
+            return f"it names {last!r}"
         if not self.is_typed and self._is_told_in(facts):
             return "it tells the answer in other words"
         return ""

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +31,14 @@ from ragassay.stress.counterfactual import Policy, counterfactual_result
 from ragassay.stress.figures import Rate, rate
 from ragassay.stress.headline import TOLERANCE, findings
 from ragassay.stress.integration import integration_result
+from ragassay.stress.labels import read_label_sheet, write_label_sheet
 from ragassay.stress.levels import NUMBERS, Arm, Grid, Kind, Position, Test
 from ragassay.stress.noise import noise_result
 from ragassay.stress.outcomes import Outcome, Outcomes, outcomes_of
-from ragassay.stress.plan import StressPlan, Wanted, make_plan
+from ragassay.stress.plan import StressPlan, Wanted, make_plan, within
 from ragassay.stress.power import power_of
 from ragassay.stress.recorded import recorded_app
-from ragassay.stress.rejection import rejection_result
+from ragassay.stress.rejection import both_kinds, rejection_result
 from ragassay.stress.responses import Manner
 from ragassay.stress.result import RowAtLevel, StressResult
 from ragassay.stress.rows import TestRows, read_rows
@@ -91,6 +93,9 @@ def stress_test(  # plain: it is the signature, and what each argument means
     app_timeout: float = 120.0,
     app_concurrency: int = 8,
     app_headers: Sequence[str] = (),
+    max_app_calls: int | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    label_sheet: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     seed: int = 0,
     store: str | os.PathLike[str] | None = None,
@@ -112,8 +117,12 @@ def stress_test(  # plain: it is the signature, and what each argument means
     `correctness`). judge: as for `evaluate`. writer: a model that writes false answers and
     passages on the topic, which are checked like those of the rules and used before them; it is
     reached like the judge where its provider is the same. tolerance: the share of rows up to which
-    an unwanted behaviour is let pass. app_timeout: seconds a row. out: a JSONL file of every
-    planned row with its response. confirm: asked with the plan before the system is. options: of
+    an unwanted behaviour is let pass. app_timeout: seconds a row.
+    max_app_calls: the most often that the system is asked; questions are drawn by chance to stay
+    within it, each at all its levels. label_sheet: where a sheet (CSV) of responses drawn by
+    chance is written, for people to say which decline; labels: such a sheet filled in, by which
+    the rates of rejection are corrected. out: a JSONL file of every planned row with its response.
+    confirm: asked with the plan before the system is. options: of
     `evaluate`, for the judge.
 
     The same call again after a stop or a kill goes on where it was: the system is not asked again
@@ -124,8 +133,10 @@ def stress_test(  # plain: it is the signature, and what each argument means
     wanted = _wanted(tests, numbers, kinds, positions, arms, seed)
     policy_ = _choice(Policy, policy, "policy")
     _check_tolerance(tolerance)
+    said = {} if labels is None else read_label_sheet(Path(labels))
     found = read_rows(rows, corpus=corpus, mapping=mapping, format=format, limit=limit)
-    plan = make_plan(found, wanted, may_be_empty=writer is not None)
+    whole = make_plan(found, wanted, may_be_empty=writer is not None)
+    plan = within(whole, max_app_calls)
     name = metric or _metric_of(found, judge)
     ready = Prepared(
         plan,
@@ -143,7 +154,8 @@ def stress_test(  # plain: it is the signature, and what each argument means
     if writer is not None:
         own = (writer_base_url, writer_api_key_env, writer_price)
         ready, options = _with_writer(ready, found, judge, own, store, options)
-        plan = ready.plan
+        plan = within(ready.plan, max_app_calls)
+        ready = replace(ready, plan=plan)
     asked = {"app_timeout": app_timeout, "app_concurrency": app_concurrency, **options}
     with _system(app, retriever, recorded, app_headers, store) as (function, app_name):
         run = _run(ready, function, app_name, store, asked)
@@ -151,7 +163,27 @@ def stress_test(  # plain: it is the signature, and what each argument means
         results = {row.id: row for row in run.rows()}
         if out is not None:
             write_rows(plan, results, out)
-        return _result(ready, run, results, app_name, policy_, tolerance, started)
+        outcomes = outcomes_of(plan, results, run.manifest.metrics[0])
+        if label_sheet is not None:
+            write_label_sheet(Path(label_sheet), *both_kinds(outcomes), seed)
+        _check_labels(said, outcomes, labels)
+        return _result(ready, run, results, outcomes, app_name, policy_, tolerance, said, started)
+
+
+def _check_labels(
+    labels: Mapping[str, bool], outcomes: Outcomes, path: str | os.PathLike[str] | None
+) -> None:
+    """Raise DataError E1108 for labels of rows that this test does not have."""
+    known = {outcome.planned.id for outcome in chain.from_iterable(both_kinds(outcomes))}
+    unknown = [name for name in labels if name not in known]
+    if unknown:
+        raise DataError(
+            "E1108",
+            "The sheet of labels is of another test.",
+            where=str(path),
+            why=f"{len(unknown)} of {len(labels)} rows are not in it, such as {unknown[0]!r}",
+            fix="give the rows, tests and seed of the run that wrote the sheet",
+        )
 
 
 _WRITERS = (
@@ -416,16 +448,17 @@ def _result(
     ready: Prepared,
     run: Run,
     results: Mapping[str, RowResult],
+    outcomes: Outcomes,
     app_name: str,
     policy: Policy,
     tolerance: float,
+    labels: Mapping[str, bool],
     started: float,
 ) -> StressResult:
     plan = ready.plan
-    outcomes = outcomes_of(plan, results, run.manifest.metrics[0])
     unjudged = _check_judged(ready, outcomes, results)
     noise = noise_result(outcomes)
-    rejection = rejection_result(outcomes)
+    rejection = rejection_result(outcomes, labels)
     counterfactual = counterfactual_result(outcomes, policy)
     integration = integration_result(outcomes)
     failed = failed_rate(outcomes)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ragassay.scoring.ppi import Estimate
 from ragassay.stress.counterfactual import POLICY_WORDS, CounterfactualResult, Follows, Policy
 from ragassay.stress.figures import Contrast, Rate
 from ragassay.stress.integration import FactRate, IntegrationResult
@@ -238,18 +239,33 @@ def _cost(cell: Cell) -> float:
 
 def _of_rejection(found: RejectionResult, tolerance: float) -> Iterator[Finding]:
     answered, refused = found.answered, found.over_refused
-    if answered.low > tolerance:
+    answers, declines = _of(answered), _of(refused)
+    low, low_refused = answered.low, refused.low
+    if found.corrected is not None:
+        # What people say of a sample stands in place of what the rules count.
+        low, answers = _by_labels(found.corrected.answered, low, answers)
+        low_refused, declines = _by_labels(found.corrected.over_refused, low_refused, declines)
+    if low > tolerance:
         yield _finding(
             Weakness.ANSWERS,
-            answered.low,
-            f"It answers {_of(answered)} questions that its passages cannot answer.",
+            low,
+            f"It answers {answers} questions that its passages cannot answer.",
         )
-    if refused.low > tolerance:
+    if low_refused > tolerance:
         yield _finding(
             Weakness.REFUSES,
-            refused.low,
-            f"It declines {_of(refused)} questions that its passages answer.",
+            low_refused,
+            f"It declines {declines} questions that its passages answer.",
         )
+
+
+def _by_labels(found: Estimate, low: float, words: str) -> tuple[float, str]:
+    """The lower end and the share of a rate that labels correct; those of the rules where they
+    give none.
+    """
+    if found.value is None or found.interval is None:
+        return low, words
+    return found.interval.low, f"{found.value:.0%} of"
 
 
 def _of_counterfactual(found: CounterfactualResult, tolerance: float) -> Iterator[Finding]:

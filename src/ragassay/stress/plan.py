@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
-from ragassay.core import Context, NothingToDo, Sample
+from ragassay.core import Context, NothingToDo, Sample, SetupError, digest
 from ragassay.stress.distractors import Distractor, DistractorMaker, Written, alternatives_of
 from ragassay.stress.levels import (
     CLEAN,
@@ -134,6 +136,57 @@ def make_plan(
             fix="ask for other tests, fewer distractors (--numbers 1,3), or give --corpus FILE",
         )
     return plan
+
+
+OVER_THE_CAP = "not drawn, to stay within the cap on askings"
+
+
+def within(plan: StressPlan, most: int | None) -> StressPlan:
+    """The plan with so many askings at most: whole questions are drawn by chance, in turn over the
+    clusters, and the others are named. A question that is drawn is asked at all its levels. Raises
+    SetupError E1107 where not one question fits.
+    """
+    if most is None or len(plan.planned) <= most:
+        return plan
+    sizes = Counter(planned.row.id for planned in plan.planned)
+    chosen: set[str] = set()
+    total = 0
+    for row in _in_turn(plan.rows, plan.wanted.seed):
+        # The first that does not fit ends the draw: to go on with smaller ones would choose them.
+        if total + sizes[row.id] > most:
+            break
+        total += sizes[row.id]
+        chosen.add(row.id)
+    if not chosen:
+        raise SetupError(
+            "E1107",
+            "Not one question can be asked within the cap.",
+            where=f"--max-app-calls {most:,}",
+            why=f"a question is asked at up to {max(sizes.values()):,} levels",
+            fix="give a higher cap, or fewer levels: --numbers 1,5 --positions first,last",
+        )
+    dropped = [row for row in plan.rows if row.id not in chosen]
+    left_out = [LeftOut(row.id, OVER_THE_CAP) for row in dropped]
+    return replace(
+        plan,
+        planned=tuple(planned for planned in plan.planned if planned.row.id in chosen),
+        noise=tuple(row for row in plan.noise if row.id in chosen),
+        negatives=tuple(row for row in plan.negatives if row.id in chosen),
+        planted={name: change for name, change in plan.planted.items() if name in chosen},
+        facts={name: facts for name, facts in plan.facts.items() if name in chosen},
+        left_out=(*plan.left_out, *left_out),
+    )
+
+
+def _in_turn(rows: Sequence[StressRow], seed: int) -> list[StressRow]:
+    """The rows in an order of chance in which the clusters take turns."""
+    clusters: dict[str, list[StressRow]] = {}
+    for row in sorted(rows, key=lambda row: digest("cap", seed, row.id)):
+        clusters.setdefault(row.cluster, []).append(row)
+    rounds: list[StressRow] = []
+    for turn in zip_longest(*clusters.values()):
+        rounds += [row for row in turn if row is not None]
+    return rounds
 
 
 class _Planner:

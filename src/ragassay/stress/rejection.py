@@ -14,6 +14,7 @@ import numpy as np
 
 from ragassay.scoring.detection import rates_of
 from ragassay.stress.figures import Rate, rate
+from ragassay.stress.labels import CorrectedRejection, corrected_rejection
 from ragassay.stress.levels import CLEAN, NEGATIVE
 from ragassay.stress.outcomes import Outcome, Outcomes
 from ragassay.stress.responses import Manner
@@ -31,6 +32,7 @@ class RejectionResult:
     classes: what became of unanswerable rows -> ids. criterion: above 0 for a system that rather
     answers. utility: mean over both kinds of rows of 1 for a right answer or a due refusal, 0 for
     declining what could be answered, -1 for a wrong answer or an answer without evidence.
+    corrected: the three rates corrected by labels of people, None where there are none.
     """
 
     rejected: Rate
@@ -43,19 +45,28 @@ class RejectionResult:
     utility: float | None
     given: int
     made: int
+    corrected: CorrectedRejection | None = None
 
 
-def rejection_result(outcomes: Outcomes) -> RejectionResult | None:
-    """The test of rejection, None where no row is in it."""
+def both_kinds(outcomes: Outcomes) -> tuple[list[Outcome], list[Outcome]]:
+    """The outcomes of the answerable and of the unanswerable questions."""
+    rows = outcomes.plan.negatives
+    answerable = [
+        o for row in rows if row.answer is not None and (o := outcomes.get(row.id, CLEAN[0]))
+    ]
+    return answerable, [o for row in rows if (o := outcomes.get(row.id, NEGATIVE))]
+
+
+def rejection_result(
+    outcomes: Outcomes, labels: Mapping[str, bool] | None = None
+) -> RejectionResult | None:
+    """The test of rejection, None where no row is in it. labels: of people, on which responses
+    decline.
+    """
     plan = outcomes.plan
     if not plan.negatives:
         return None
-    unanswerable = [o for row in plan.negatives if (o := outcomes.get(row.id, NEGATIVE))]
-    answerable = [
-        o
-        for row in plan.negatives
-        if row.answer is not None and (o := outcomes.get(row.id, CLEAN[0]))
-    ]
+    answerable, unanswerable = both_kinds(outcomes)
     rejected = rate("declines what cannot be answered", map(_declined, unanswerable))
     refused = rate("declines what can be answered", map(_declined, answerable))
     declined = sum(o.declines for o in unanswerable)
@@ -79,6 +90,7 @@ def rejection_result(outcomes: Outcomes) -> RejectionResult | None:
         _utility(answerable, unanswerable),
         given,
         len(plan.negatives) - given,
+        corrected_rejection(answerable, unanswerable, labels or {}),
     )
 
 

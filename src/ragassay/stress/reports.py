@@ -19,6 +19,7 @@ from ragassay.stress.counterfactual import (
 )
 from ragassay.stress.figures import Contrast, Rate
 from ragassay.stress.integration import FactRate, IntegrationResult
+from ragassay.stress.labels import CorrectedRejection
 from ragassay.stress.levels import Arm, Kind
 from ragassay.stress.noise import Cell, NoiseResult
 from ragassay.stress.power import points
@@ -141,12 +142,26 @@ def _rejection(found: RejectionResult) -> Iterator[Block]:
     for name, counts in zip(("answerable", "unanswerable"), found.table, strict=True):
         rows.append((name, *map(str, counts)))
     yield Table(("questions", "answered", "declined", "no answer"), tuple(rows))
+    if found.corrected is not None:
+        yield _by_labels(found.corrected)
     if found.d_prime is not None:
         classes = ", ".join(f"{len(ids)} {name}" for name, ids in found.classes.items())
         yield (
             f"d' {found.d_prime:.2f}, utility {_signed(found.utility)} (right or due refusal 1,"
             f" refusal 0, else -1). Unanswerable: {classes}."
         )
+
+
+def _by_labels(found: CorrectedRejection) -> str:
+    """The rates that labels of people correct, in one line."""
+    rates = []
+    for one, what in ((found.rejected, "unanswerable"), (found.over_refused, "answerable")):
+        said = number_words(one.value, one.interval, absent="-")
+        rates.append(f"{said} of {what} questions")
+    return (
+        f"Corrected by {found.labelled} labels of people ({found.disagree} differ from the rules):"
+        f" declines {' and '.join(rates)}."
+    )
 
 
 def _counterfactual(found: CounterfactualResult) -> Iterator[Block]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ragassay.core import NothingToDo
+from ragassay.core import NothingToDo, digest
 from ragassay.testsets.chunks import WORDS, chunks
 from ragassay.testsets.clusters import clusters
 from ragassay.testsets.documents import read_documents
@@ -65,6 +65,15 @@ class Corpus:
         for passage in self.of_document(self.numbers[document]):
             text = text.ljust(passage.start) + passage.text
         return text
+
+    @cached_property
+    def digests(self) -> dict[str, str]:
+        """Document id -> a short hash of its text."""
+        found = {}
+        for number, name in enumerate(self.documents):
+            pieces = [(passage.start, passage.text) for passage in self.of_document(number)]
+            found[name] = digest(pieces)[:12]
+        return found
 
     def sizes(self) -> Sequence[int]:
         """Words of each passage."""

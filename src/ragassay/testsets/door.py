@@ -8,40 +8,31 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragassay.api import open_store
 from ragassay.core import (
-    BudgetExhausted,
     Incomplete,
     Ledger,
     NothingToDo,
-    RunState,
     Sample,
     SetupError,
-    digest,
 )
-from ragassay.report.jsonable import as_json
-from ragassay.runs.event_loops import block_on
 from ragassay.testsets.check import check_questions, corpus_of
 from ragassay.testsets.chunks import WORDS
 from ragassay.testsets.corpus import Corpus, read_corpus
+from ragassay.testsets.difference import with_documents
 from ragassay.testsets.duplicates import Duplicates
-from ragassay.testsets.llm.checker import Checker
+from ragassay.testsets.filling import Watch, fill
 from ragassay.testsets.llm.models import Models, connected
-from ragassay.testsets.llm.run import ModelFilling, checked_offline
 from ragassay.testsets.made import MadeSet
 from ragassay.testsets.measures import set_figures
-from ragassay.testsets.offline.writer import OFFLINE, OfflineWriter
-from ragassay.testsets.offline_run import NOTHING_READ, OfflineFilling
+from ragassay.testsets.offline.writer import OFFLINE
+from ragassay.testsets.offline_run import NOTHING_READ
 from ragassay.testsets.plan import Plan, make_plan, read_types
-from ragassay.testsets.purchases import Caps, Purchases
+from ragassay.testsets.purchases import Caps
 from ragassay.testsets.real_queries import draw, read_real
 from ragassay.testsets.results import Forecast, Prepared, SetCheck, TestSet
 from ragassay.testsets.set_files import read_set, write_set
 from ragassay.testsets.spot_check import read_labels, with_labels, write_sheet
 from ragassay.testsets.values import SetInfo
-
-Watch = Callable[[str, int, int], None]
-"""Told of progress: the phase, questions accepted so far, calls bought so far."""
 
 
 def make_testset(  # plain: it is the signature, and what each argument means
@@ -87,21 +78,17 @@ def make_testset(  # plain: it is the signature, and what each argument means
     mixed = [] if queries is None else draw(queries.questions, _real_size(size, real_share), seed)
     plan = make_plan(corpus, size - len(mixed), read_types(types), seed)
     source = str(docs) if isinstance(docs, str | os.PathLike) else ""
-    info = SetInfo(source, words, seed, writer, judge, size)
+    info = with_documents(SetInfo(source, words, seed, writer, judge, size), corpus)
     models = connected(writer, judge, concurrency=concurrency, **options)
-    prepared = _prepared(corpus, plan, info, models)
+    prepared = prepared_plan(corpus, plan, info, models)
     if confirm is not None and not confirm(prepared):
         raise NothingToDo("E0806", "The plan was declined, and nothing was asked.")
     made = MadeSet(corpus, plan, Duplicates(seed=seed))
     if queries is not None:
         made.real = mixed
         made.notes.append(queries.words())
-    if models is None:
-        told = None if watch is None else lambda done: watch("writing", done, 0)
-        OfflineFilling(made, OfflineWriter(corpus, seed), told).run()
-        return _finished(made, info, prepared, Ledger(), out)
     caps = Caps(max_calls, max_cost, concurrency)
-    ledger = _bought(made, info, models, caps, store, watch)
+    ledger = fill(made, info, models, caps, store, watch)
     return _finished(made, info, prepared, ledger, out)
 
 
@@ -117,58 +104,7 @@ def _real_size(size: int, share: float) -> int:
     return min(size - 1, round(size * share))
 
 
-def _bought(
-    made: MadeSet,
-    info: SetInfo,
-    models: Models,
-    caps: Caps,
-    store: str | os.PathLike[str] | None,
-    watch: Watch | None,
-) -> Ledger:
-    """Fill the slots with models; what they cost."""
-    key = digest("testset", as_json(info), _content(made))
-
-    async def work() -> Ledger:
-        with open_store(store) as opened:
-            purchases = Purchases(opened, models.joined, key, caps)
-            state, why = RunState.INTERRUPTED, "it was stopped"
-            try:
-                await _filling(made, info, models, purchases, watch)
-                state, why = RunState.FINISHED, ""
-            except BudgetExhausted as capped:
-                state, why = RunState.BUDGET, capped.why
-                raise
-            finally:
-                purchases.close(state, why)
-                await models.joined.close()
-            return purchases.ledger
-
-    return block_on(work)
-
-
-async def _filling(
-    made: MadeSet, info: SetInfo, models: Models, purchases: Purchases, watch: Watch | None
-) -> None:
-    checker = None
-    if models.judge:
-        checker = Checker(models.judge, made.corpus, purchases)
-    if models.writer:
-        told = None if watch is None else lambda done, calls: watch("writing", done, calls)
-        filling = ModelFilling(made, models.writer, purchases, checker, info.seed, told)
-        await filling.run()
-        return
-    assert checker is not None
-    await checked_offline(made, OfflineWriter(made.corpus, info.seed), checker)
-
-
-def _content(made: MadeSet) -> list[object]:
-    """What the set is made of, as its record knows it."""
-    slots = [(slot.type, slot.topic, slot.style, slot.persona) for slot in made.plan.slots]
-    texts = digest([passage.text for passage in made.corpus.passages])
-    return [slots, texts]
-
-
-def _prepared(corpus: Corpus, plan: Plan, info: SetInfo, models: Models | None) -> Prepared:
+def prepared_plan(corpus: Corpus, plan: Plan, info: SetInfo, models: Models | None) -> Prepared:
     sizes = sorted(corpus.sizes())
     return Prepared(
         plan=plan,
@@ -241,7 +177,7 @@ def check_testset(
     """
     info, questions = read_set(path)
     if labels is not None:
-        info = with_labels(info, read_labels(Path(labels), questions))
+        info, questions = with_labels(info, questions, read_labels(Path(labels), questions))
         write_set(path, info, questions)
     if sheet is not None:
         write_sheet(Path(sheet), questions, seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 
 from ragassay.testsets.corpus import Corpus
 from ragassay.testsets.gates.run import rule_verdicts
@@ -24,6 +25,12 @@ about passages have .64.
 _MOST_OVERLAP = 0.85
 """Of one question, as long as the mean allows no more."""
 
+_FEW = 0.2
+"""Share of the asked questions below which those in the words of their sources are taken, too."""
+
+_ABBREVIATIONS = 0.1
+"""Share of the questions that ask what an abbreviation stands for, at most."""
+
 _SMALL = 20
 """Passages below which any question is better than none: a search among them is no task anyway."""
 
@@ -40,53 +47,93 @@ class OfflineFilling:
     told: Callable[[int], None] | None = None
     _verdicts: dict[str, tuple[GateVerdict, ...]] = field(default_factory=dict)
     _shares: list[float] = field(default_factory=list)
+    _abbreviations: int = 0
+    _any_words: bool = False
 
     def run(self) -> None:
-        """Fill what can be filled: first far from the words of the sources, then as near as the
-        mean allows.
+        """Fill what can be filled: first of documents that no question is about, then of the
+        others; each time first far from the words of the sources, then as near as the mean allows.
         """
-        limits = (_MOST_OVERLAP, 1.0)
+        limits: tuple[float, ...] = (_MOST_OVERLAP, 1.0)
         if len(self.made.corpus.passages) < _SMALL:
-            limits = (1.0, 1.0)
+            limits = (1.0,)
+        self._fill_all(limits)
+        if len(self.made.accepted) < _FEW * len(self.made.plan.slots):
+            self._any_words = True
+            before = len(self.made.accepted)
+            self._fill_all((1.0,))
+            self._note_words(len(self.made.accepted) - before)
+        self._note_languages()
+        self._note_unread()
+
+    def _fill_all(self, limits: tuple[float, ...]) -> None:
         spent: set[str] = set()
-        for limit in limits:
+        for is_fresh, limit in product((True, False), limits):
             for slot in self.made.open_slots():
-                self._fill(slot, limit, spent)
+                self._fill(slot, limit, spent, is_fresh)
                 if self.told is not None:
                     self.told(len(self.made.accepted))
-        self._note_languages()
 
-    def _fill(self, slot: Slot, limit: float, spent: set[str]) -> None:
-        """Fill one slot. spent: questions that are taken or were turned away."""
+    def _note_words(self, count: int) -> None:
+        if count:
+            self.made.notes.append(
+                f"{count:,} questions are in the words of their sources, since few others could be"
+                " made: a search by words finds their sources too easily"
+            )
+
+    def _fill(self, slot: Slot, limit: float, spent: set[str], is_fresh: bool) -> None:
+        """Fill one slot. spent: questions that are taken or were turned away. is_fresh: with one
+        about a document that no question is about.
+        """
         tried = 0
         for question in self.writer.candidates(slot, self.made.uses):
             if question.id in spent:
+                continue
+            if is_fresh and self.made.uses[question.cluster]:
+                continue
+            is_short = question.id in self.writer.abbreviations
+            if is_short and self._abbreviations >= _ABBREVIATIONS * len(self.made.plan.slots):
                 continue
             tried += 1
             if tried > _MOST_TRIED:
                 return
             share = source_overlap(question, self.made.corpus)
+            if question.id in self.writer.headings:
+                # What the document itself asks is asked so.
+                share = None
             if share is not None and not self._may_take(share, limit):
                 self.made.reject(slot, GateVerdict(OWN_WORDS, False, f"{share:.0%} of its words"))
                 continue
             spent.add(question.id)
             if self.made.offer(slot, question, self._verdicts_of(question)):
+                self._abbreviations += is_short
                 if share is not None:
                     self._shares.append(share)
                 return
 
     def _may_take(self, share: float, limit: float) -> bool:
-        if len(self.made.corpus.passages) < _SMALL:
+        if self._any_words or len(self.made.corpus.passages) < _SMALL:
             return True
-        if limit < 1.0:
-            return share <= limit
-        return (sum(self._shares) + share) / (len(self._shares) + 1) <= MEAN_OVERLAP
+        if share > limit:
+            return False
+        return (
+            share <= MEAN_OVERLAP
+            or (sum(self._shares) + share) / (len(self._shares) + 1) <= MEAN_OVERLAP
+        )
 
     def _verdicts_of(self, question: Question) -> tuple[GateVerdict, ...]:
         known = self._verdicts.get(question.id)
         if known is None:
             known = self._verdicts[question.id] = rule_verdicts(question, self.made.corpus)
         return known
+
+    def _note_unread(self) -> None:
+        unread = len(self.made.corpus.documents) - len(self.writer.askable)
+        if unread:
+            self.made.notes.append(
+                f"{unread:,} of {len(self.made.corpus.documents):,} documents hold no sentence that"
+                " the offline writer makes a question of"
+            )
 
     def _note_languages(self) -> None:
         foreign = self.writer.foreign

@@ -79,10 +79,13 @@ def read_real(source: object) -> RealQueries:
 
 def draw(queries: Sequence[Question], count: int, seed: int) -> list[Question]:
     """So many of the queries, drawn without putting back, each as likely as it was asked often
-    (Efraimidis & Spirakis 2006); in the order of the log.
+    (Efraimidis & Spirakis 2006); in the order of the log. The chance of each is fixed by the seed
+    and the query, so that a longer log changes few of those that are drawn.
     """
-    dice = random.Random(seed)
-    keys = {query.id: dice.random() ** (1 / query.weight) for query in queries}
+    keys = {
+        query.id: random.Random(f"{seed} {query.id}").random() ** (1 / query.weight)
+        for query in queries
+    }
     chosen = set(sorted(keys, key=lambda name: -keys[name])[:count])
     return [query for query in queries if query.id in chosen]
 

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from ragassay.core import shorten
 from ragassay.report.tables import Block, Table, figure_table
 from ragassay.report.wording import count, money
-from ragassay.testsets.results import Prepared, SetCheck, TestSet, good_for
+from ragassay.testsets.difference import DocumentChanges
+from ragassay.testsets.results import Prepared, Refreshed, SetCheck, TestSet, good_for
 from ragassay.testsets.values import REAL, TYPES, Skipped
 
 _MOST_TOPICS = 5
 _MOST_NAMED = 3
+_MOST_SHOWN = 16
 _LINE = 78
 
 
@@ -107,6 +109,67 @@ def check_report(check: SetCheck, *, path: str = "") -> list[Block]:
     if check.info.spot_check is None and path:
         blocks.append(f"have people look: ragassay testset check {path} --sheet sheet.csv")
     return blocks
+
+
+def refresh_report(found: Refreshed, *, path: str = "") -> list[Block]:
+    """The difference first: what is stale and why, what came. path: of the set before."""
+    diff = found.difference
+    blocks: list[Block] = [_refresh_headline(found), found.info.note(), *_changes(found.changes)]
+    rows = []
+    for stale in diff.stale:
+        rows.append(("-", _one_line(stale.question.question), f"{stale.gate}: {stale.why}"))
+    for question in found.added:
+        place = question.documents[0] if question.documents else question.cluster
+        rows.append(("+", _one_line(question.question), f"{question.type}, {place}"))
+    shown = [(sign, text, shorten(why, 40)) for sign, text, why in rows[:_MOST_SHOWN]]
+    if shown:
+        blocks.append(Table(("", "question", "why, or where from"), tuple(shown)))
+    if len(rows) > _MOST_SHOWN:
+        blocks.append(f"and {len(rows) - _MOST_SHOWN} more; --json has all of them")
+    for gap in found.gaps:
+        missing = gap.asked - gap.delivered
+        blocks.append(f"missing: {missing} of type {gap.type} ({gap.reason})")
+    if found.figures:
+        blocks += ["", figure_table(found.figures)]
+    blocks += [f"note: {note}" for note in found.notes]
+    if found.ledger.confirmed.calls:
+        spent = found.ledger.confirmed
+        blocks.append(f"bought: {count(spent.calls, 'call')}, {money(spent.cost)}")
+    if found.path:
+        blocks += ["", f"wrote {found.path}; next:"]
+        blocks.append(f"  ragassay testset check {found.path} --sheet sheet.csv")
+    elif path:
+        blocks += ["", f"next: ragassay testset refresh {path} --out {path}"]
+    return blocks
+
+
+def _refresh_headline(found: Refreshed) -> str:
+    diff = found.difference
+    counts = f"{len(diff.kept)} of {len(diff.kept) + len(diff.stale)} questions are kept"
+    if diff.moved:
+        counts += f" ({len(diff.moved)} with quotes that moved)"
+    counts += f", {len(diff.stale)} are stale"
+    if not found.path:
+        return counts
+    if found.info.version == found.before.version:
+        return f"version {found.info.version} stays: {counts}"
+    return (
+        f"version {found.before.version} to {found.info.version}: {counts}, {len(found.added)} came"
+    )
+
+
+def _changes(changes: DocumentChanges) -> Iterator[str]:
+    if not changes.is_known:
+        yield "documents: the set does not list those that it was made of"
+        return
+    yield (
+        f"documents: {changes.same:,} as before, {len(changes.changed):,} changed,"
+        f" {len(changes.new):,} new, {len(changes.gone):,} gone"
+    )
+
+
+def _one_line(text: str) -> str:
+    return shorten(" ".join(text.split()), 60)
 
 
 def _likeness(check: SetCheck) -> Iterator[str]:

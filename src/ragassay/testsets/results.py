@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ragassay.core import Figure, Ledger
+from ragassay.testsets.difference import Difference, DocumentChanges
 from ragassay.testsets.plan import Plan
 from ragassay.testsets.values import REAL, Gap, Question, SetInfo, Skipped
 
@@ -115,3 +116,27 @@ class SetCheck:
     def failing(self) -> int:
         """Questions that a gate turns away now."""
         return sum(map(len, self.failed.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """The next version of a test set, beside the one before. changes: of the documents; difference:
+    what became of each question; added: new questions. path: "" where nothing was written; then no
+    question was made, and info is that of the version before.
+    """
+
+    before: SetInfo
+    info: SetInfo
+    changes: DocumentChanges
+    difference: Difference
+    added: tuple[Question, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    notes: tuple[str, ...] = ()
+    ledger: Ledger = field(default_factory=Ledger)
+    path: str = ""
+
+    def __str__(self) -> str:
+        found = self.difference
+        counts = f"{len(found.kept)} kept, {len(found.stale)} stale, {len(self.added)} new"
+        return f"version {self.before.version} to {self.info.version}: {counts}"

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from ragassay.core import DataError, RagAssayError
+from ragassay.core import DataError, RagAssayError, digest
 from ragassay.datasets import open_records
 from ragassay.report.jsonable import as_json
 from ragassay.report.pages import write_whole
@@ -25,6 +26,8 @@ from ragassay.testsets.values import (
     Turn,
 )
 
+_NONE: Mapping[str, str] = {}
+
 
 def write_set(path: str | os.PathLike[str], info: SetInfo, questions: Iterable[Question]) -> None:
     """Write a set: the file is whole or not there. Raises EnvironmentFailure E0107."""
@@ -32,12 +35,23 @@ def write_set(path: str | os.PathLike[str], info: SetInfo, questions: Iterable[Q
 
 
 def _lines(info: SetInfo, questions: Iterable[Question]) -> Iterator[str]:
+    documents = info.documents
     for question in questions:
-        yield orjson.dumps(as_json(row_of(info, question))).decode() + "\n"
+        row = row_of(info, question, documents)
+        # The list of documents stands in the first row alone.
+        documents = {}
+        yield orjson.dumps(as_json(row)).decode() + "\n"
 
 
-def row_of(info: SetInfo, question: Question) -> dict[str, object]:
-    """The row of a question, as `evaluate` reads it."""
+def digest_of(info: SetInfo, questions: Iterable[Question]) -> str:
+    """A hash of all that the file of a set holds."""
+    return digest(list(_lines(info, questions)))
+
+
+def row_of(
+    info: SetInfo, question: Question, documents: Mapping[str, str] = _NONE
+) -> dict[str, object]:
+    """The row of a question, as `evaluate` reads it. documents: that it lists."""
     row: dict[str, object] = {"id": question.id, "question": _asked(question)}
     if question.reference:
         row["reference"] = question.reference
@@ -57,11 +71,12 @@ def row_of(info: SetInfo, question: Question) -> dict[str, object]:
     row["evidence"] = question.evidence
     row["testset"] = {
         "note": info.note(),
-        "set": info,
+        "set": replace(info, documents=documents),
         "origin": question.origin,
         "weight": question.weight,
         "steps": question.steps,
         "gates": question.verdicts,
+        "accepted": question.accepted,
     }
     return row
 
@@ -83,7 +98,10 @@ def read_set(path: str | os.PathLike[str]) -> tuple[SetInfo, list[Question]]:
     info: SetInfo | None = None
     try:
         for line, _, row in open_records(path):
-            info, question = _question(row, line)
+            found, question = _question(row, line)
+            # The first row names the documents; it may have been taken out by hand.
+            if info is None or found.documents:
+                info = found
             questions.append(question)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _no_set(path, f"line {line}: {type(error).__name__}: {error}") from error
@@ -127,6 +145,7 @@ def _question(row: Mapping[str, Any], line: int) -> tuple[SetInfo, Question]:
         origin=str(own["origin"]),
         verdicts=tuple(GateVerdict(**verdict) for verdict in own["gates"]),
         weight=int(own.get("weight") or 1),
+        accepted=_label(own.get("accepted")),
     )
     return _info(own["set"]), question
 
@@ -135,6 +154,12 @@ def _info(fields: Mapping[str, Any]) -> SetInfo:
     checked = fields.get("spot_check")
     spot_check = SpotCheck(**checked) if checked else None
     return SetInfo(**{**fields, "spot_check": spot_check})
+
+
+def _label(value: object) -> bool | None:
+    if value is not None and not isinstance(value, bool):
+        raise TypeError("`accepted` is true, false or null")
+    return value
 
 
 def _turns(asked: object) -> tuple[str, tuple[Turn, ...]]:

@@ -1,16 +1,20 @@
-"""The spot check: a sheet of questions for people, and the error rate that their labels give."""
+"""The spot check: a sheet of questions for people, and the error rate that their labels give.
+
+Each question has a fixed random number, and a sheet takes those with the smallest of each type
+(permanent random numbers, Ohlsson 1995): after a refresh the sheet is a random sample of the set
+of today, and yet holds as many of the questions that people have seen as can be.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ragassay.core import DataError, SetupError, shorten
+from ragassay.core import DataError, SetupError, digest, shorten
 from ragassay.report.pages import write_whole
 from ragassay.scoring.intervals import exact_rate_interval
 from ragassay.testsets.plan import apportion
@@ -37,24 +41,30 @@ def write_sheet(path: Path, questions: Sequence[Question], seed: int, rows: int 
         evidence = "\n".join(f"{place.document}: {place.quote}" for place in question.evidence)
         turns = "\n".join(f"{turn.question} {turn.answer}" for turn in question.history)
         reference = question.reference or "(the documents do not answer it)"
-        cells = (question.id, question.type, question.question, reference, evidence, turns, "", "")
+        known = {None: "", True: "yes", False: "no"}[question.accepted]
+        asked = (question.id, question.type, question.question)
+        cells = (*asked, reference, evidence, turns, known, "")
         sheet.writerow(map(_cell, cells))
     write_whole(path, [out.getvalue()])
     return len(chosen)
 
 
 def stratified(questions: Sequence[Question], rows: int, seed: int) -> list[Question]:
-    """A sample with the types in proportion, in an order of chance."""
+    """A sample with the types in proportion, in an order of chance that is fixed for each
+    question.
+    """
     by_type: dict[str, list[Question]] = {}
     for question in questions:
         by_type.setdefault(question.type, []).append(question)
-    dice = random.Random(seed)
+
+    def number(question: Question) -> str:
+        return digest("spot check", seed, question.id)
+
     chosen: list[Question] = []
     sizes = {name: float(len(members)) for name, members in by_type.items()}
     for name, count in apportion(sizes, min(rows, len(questions))).items():
-        chosen += dice.sample(by_type[name], count)
-    dice.shuffle(chosen)
-    return chosen
+        chosen += sorted(by_type[name], key=number)[:count]
+    return sorted(chosen, key=number)
 
 
 def _cell(text: str) -> str:
@@ -99,11 +109,33 @@ def _no_sheet(path: Path, why: str) -> DataError:
     )
 
 
-def with_labels(info: SetInfo, labels: dict[str, bool]) -> SetInfo:
-    """The set's information with the error rate. Raises SetupError E0805 without labels."""
-    counts = Counter(labels.values())
-    checked, rejected = len(labels), counts[False]
-    interval = exact_rate_interval(rejected, checked)
-    if interval is None:
+def with_labels(
+    info: SetInfo, questions: Sequence[Question], labels: Mapping[str, bool]
+) -> tuple[SetInfo, list[Question]]:
+    """The set with the error rate of a sheet, and with its labels. Raises SetupError E0805 without
+    labels.
+    """
+    checked = _rate(labels.values())
+    if checked is None:
         raise SetupError("E0805", "There is no label.")
-    return replace(info, spot_check=SpotCheck(checked, rejected, interval.low, interval.high))
+    labelled = []
+    for question in questions:
+        said = labels.get(question.id, question.accepted)
+        labelled.append(replace(question, accepted=said))
+    return replace(info, spot_check=checked), labelled
+
+
+def after_refresh(questions: Sequence[Question], new: int) -> SpotCheck | None:
+    """The error rate of the questions that were kept; None where people saw none of them. Those
+    that they saw are a random sample of those that were kept, as they were of the whole.
+    """
+    labels = [question.accepted for question in questions if question.accepted is not None]
+    checked = _rate(labels)
+    return None if checked is None else replace(checked, new=new)
+
+
+def _rate(labels: Iterable[bool]) -> SpotCheck | None:
+    counts = Counter(labels)
+    checked, rejected = counts.total(), counts[False]
+    interval = exact_rate_interval(rejected, checked)
+    return None if interval is None else SpotCheck(checked, rejected, interval.low, interval.high)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 SIMPLE, BRIDGE, COMPARE = "simple", "multi-hop bridge", "multi-hop compare"
 REASONING, UNANSWERABLE = "reasoning", "unanswerable"
@@ -117,6 +118,8 @@ class Question:
     verdicts: tuple[GateVerdict, ...] = ()
     weight: int = 1
     """How often users asked it, of a real one."""
+    accepted: bool | None = None
+    """What people said of it in a spot check; None where nobody looked."""
 
     @property
     def documents(self) -> tuple[str, ...]:
@@ -138,20 +141,23 @@ class Gap:
 @dataclass(frozen=True, slots=True)
 class SpotCheck:
     """What people said of a sample of the set. high: the upper end of the exact interval (95 %,
-    Clopper & Pearson) of the error rate.
+    Clopper & Pearson) of the error rate. new: questions that a refresh added since, for which the
+    sample says nothing.
     """
 
     checked: int
     rejected: int
     low: float
     high: float
+    new: int = 0
 
     def words(self) -> str:
         """In words, as it is shown wherever the set is used."""
-        return (
-            f"people rejected {self.rejected} of {self.checked} questions"
-            f" ({self.low:.0%} to {self.high:.0%} of all, at 95 %)"
-        )
+        said = f"people rejected {self.rejected} of {self.checked} questions"
+        share = f"{self.low:.0%} to {self.high:.0%}"
+        if not self.new:
+            return f"{said} ({share} of all, at 95 %)"
+        return f"{said} ({share} of those kept, at 95 %); {self.new} came since"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +165,9 @@ class SetInfo:
     """How a test set was made; each row of its file holds it.
 
     source: the documents, as they were named. words: of a passage, about. version: from 1, raised
-    by each refresh. spot_check: None where nobody has looked.
+    by each refresh. spot_check: None where nobody has looked. corpus: a hash of the documents.
+    came_from: a hash of the version before, "" for the first. documents: id -> hash of its text,
+    where there are not too many.
     """
 
     source: str
@@ -170,6 +178,9 @@ class SetInfo:
     asked: int
     version: int = 1
     spot_check: SpotCheck | None = None
+    corpus: str = ""
+    came_from: str = ""
+    documents: Mapping[str, str] = field(default_factory=dict)
 
     def note(self) -> str:
         """What to know of the set, in one line."""

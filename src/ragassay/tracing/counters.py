@@ -50,6 +50,12 @@ class Counters:
             received = self._stored + self._duplicate + rejected
             return Counts(received, self._stored, self._duplicate, rejected)
 
+    @property
+    def reasons(self) -> dict[str, int]:
+        """Why records were rejected -> how many."""
+        with self._lock:
+            return dict(self._rejected)
+
     def lines(self) -> list[str]:
         """The counts as Prometheus reads them."""
         with self._lock:

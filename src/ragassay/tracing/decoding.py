@@ -5,6 +5,7 @@ checked, and those that cannot be taken counted with the reason.
 from __future__ import annotations
 
 import base64
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -129,10 +130,7 @@ _IDS = ("traceId", "spanId", "parentSpanId")
 
 def _parts_in_json(signal: Signal, body: bytes) -> list[Part]:
     """The records of an export in JSON, each in the encoding of protobuf. Raises BadExport."""
-    try:
-        export = orjson.loads(body)
-    except ValueError as error:
-        raise BadExport(f"it is no JSON: {str(error)[:100]}") from None
+    export = _json(body)
     outer, scopes, records = _JSON_NAMES[signal]
     if not isinstance(export, dict) or not isinstance(export.get(outer, []), list):
         raise BadExport(f"it is no object with a list {outer}")
@@ -148,6 +146,32 @@ def _parts_in_json(signal: Signal, body: bytes) -> list[Part]:
             encoded = [_record_from_json(kind, each) for each in _listed(scope, records)]
             parts.append(Part(origin, encoded))
     return parts
+
+
+# An escape of JSON: a pair of surrogates, half of one, or any other.
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)",
+    re.DOTALL,
+)
+_HALF_PAIR = 6
+"""Characters of half a pair as an escape."""
+
+
+def _json(body: bytes) -> Any:
+    """What a body says. Raises BadExport."""
+    try:
+        return orjson.loads(body)
+    except ValueError:
+        pass
+    # A text that was cut in the middle of a character, as JavaScript does it, must not cost the
+    # whole request.
+    whole = body.decode("utf-8", "replace").encode()
+    whole = _ESCAPE.sub(lambda each: b"\\ufffd" if len(each[0]) == _HALF_PAIR else each[0], whole)
+    try:
+        return orjson.loads(whole)
+    except ValueError as error:
+        raise BadExport(f"it is no JSON: {str(error)[:100]}") from None
 
 
 def _listed(holder: Mapping[str, Any], name: str) -> list[Any]:

@@ -9,24 +9,34 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ragassay.core import RagAssayError
 from ragassay.datasets.span_rows import add_logged_content
 from ragassay.datasets.spans import MOST_SPANS
+from ragassay.datasets.spans.names import is_read
 from ragassay.datasets.spans.rows import rows_of_trace
 from ragassay.store.spans import ReadyTrace, SpanRecords
 from ragassay.tracing.objects import log_object, span_object
 from ragassay.tracing.received import packed
 from ragassay.tracing.writer import SpanWriter
 
+MOST_TRACE_BYTES = 64 << 20
+"""Bytes of what a row may be made of in the spans of one trace; of a larger one no row is made."""
+_ATTRIBUTE_BYTES = 100
+"""What an attribute takes in memory besides its text."""
 _TRACES_A_STEP = 100
 _IDLE_S = 0.5
 _MOST_YIELDED_S = 5.0
 """How long the job gives way to spans that are coming in, before it makes a step all the same."""
 _RETENTION_EVERY_S = 60.0
 _DAY_S = 86_400
+
+
+class _TooLarge(Exception):
+    """A trace of which no row is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +69,7 @@ class AssemblyJob:
         self._writer: SpanWriter | None = None
         self._thread = threading.Thread(target=self._run, name="assembler", daemon=True)
         self._revisions = 0
+        self._too_large = 0
         self._dropped = 0
         self._swept = 0.0
         self.failing = ""
@@ -73,13 +84,20 @@ class AssemblyJob:
         self._end.set()
         self._thread.join(10.0)
 
-    def lines(self) -> list[str]:
-        """How far it is, as Prometheus reads it."""
+    def behind(self) -> tuple[int, float]:
+        """(traces that wait to be put together, seconds since the oldest of their spans came)."""
         waiting, oldest = self._records.waiting()
         lag = max(0.0, self._now() - oldest / 1000) if oldest is not None else 0.0
+        return waiting, lag
+
+    def lines(self) -> list[str]:
+        """How far it is, as Prometheus reads it."""
+        waiting, lag = self.behind()
         return [
             "# TYPE ragassay_trace_revisions_total counter",
             f"ragassay_trace_revisions_total {self._revisions}",
+            "# TYPE ragassay_traces_too_large_total counter",
+            f"ragassay_traces_too_large_total {self._too_large}",
             "# TYPE ragassay_spans_dropped_by_age_total counter",
             f"ragassay_spans_dropped_by_age_total {self._dropped}",
             "# TYPE ragassay_assembly_failing gauge",
@@ -115,8 +133,23 @@ class AssemblyJob:
 
     def _rows(self, trace: bytes) -> list[bytes]:
         """The rows of a trace as they are stored."""
-        spans = [span_object(*stored) for stored in self._records.of_trace(trace, MOST_SPANS)]
         name = trace.hex()
+        size = 0
+
+        def read(origin: bytes, payload: bytes) -> dict[str, Any]:
+            nonlocal size
+            span = span_object(origin, payload, is_read)
+            size += _size(span["attributes"])
+            if size > MOST_TRACE_BYTES:
+                raise _TooLarge
+            return span
+
+        try:
+            spans = self._records.read_trace(trace, MOST_SPANS, read)
+        except _TooLarge:
+            # A part of it would be another turn than the user's.
+            self._too_large += 1
+            return []
         logs = [log_object(stored) for stored in self._records.logs_of_trace(trace, MOST_SPANS)]
         add_logged_content({name: spans}, logs)
         return [packed(row) for row in rows_of_trace(name, spans)]
@@ -168,3 +201,11 @@ class AssemblyJob:
         while not self._end.is_set() and (dropped := self._records.drop_before(before)):
             self._dropped += dropped
             self._give_way()
+
+
+def _size(attributes: Mapping[str, Any]) -> int:
+    """Roughly the bytes that attributes take in memory."""
+    size = _ATTRIBUTE_BYTES * len(attributes)
+    for value in attributes.values():
+        size += len(value) if isinstance(value, str) else len(repr(value))
+    return size

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ragassay.tracing.otlp import messages
 
+Wanted = Callable[[str], bool]
 
-def span_object(origin: bytes, payload: bytes) -> dict[str, Any]:
+
+def span_object(
+    origin: bytes, payload: bytes, wanted: Wanted = lambda name: True
+) -> dict[str, Any]:
     """A stored span in the form of OTLP's JSON, its attributes as plain values, with the name of
-    the library that wrote it.
+    the library that wrote it. wanted: which of its attributes to keep.
     """
     span = messages().Span.FromString(payload)
     status = span.status
@@ -22,7 +26,7 @@ def span_object(origin: bytes, payload: bytes) -> dict[str, Any]:
         "name": span.name,
         "startTimeUnixNano": span.start_time_unix_nano,
         "endTimeUnixNano": span.end_time_unix_nano,
-        "attributes": _attributes(span.attributes),
+        "attributes": _attributes(span.attributes, wanted),
         "events": [
             {"name": event.name, "attributes": _attributes(event.attributes)}
             for event in span.events
@@ -63,8 +67,8 @@ def _library(origin: bytes) -> str:
     return name
 
 
-def _attributes(pairs: Iterable[Any]) -> dict[str, Any]:
-    return {pair.key: _value(pair.value) for pair in pairs}
+def _attributes(pairs: Iterable[Any], wanted: Wanted = lambda name: True) -> dict[str, Any]:
+    return {pair.key: _value(pair.value) for pair in pairs if wanted(pair.key)}
 
 
 def _value(value: Any) -> Any:

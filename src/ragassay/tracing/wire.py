@@ -62,10 +62,11 @@ def _parts_of_resource(data: bytes) -> list[Part]:
 
 def origin_of(resource: bytes, scope: bytes) -> bytes:
     """A resource with one library and no records."""
-    return _field(_RESOURCE, resource) + _field(_SCOPES, _field(_SCOPE, scope))
+    return field(_RESOURCE, resource) + field(_SCOPES, field(_SCOPE, scope))
 
 
-def _field(number: int, message: bytes) -> bytes:
+def field(number: int, message: bytes) -> bytes:
+    """A field of a message that is a message, a text or bytes. number: below 16."""
     return bytes([number << 3 | _BYTES]) + varint(len(message)) + message
 
 

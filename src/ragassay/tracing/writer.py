@@ -54,7 +54,6 @@ class SpanWriter:
         self._size = 0
         self._changed = threading.Condition()
         self._stopping = False
-        self._began: float | None = None
         self.failing = ""
         self._thread = threading.Thread(target=self._run, name="spans-writer", daemon=True)
 
@@ -75,10 +74,11 @@ class SpanWriter:
         return self._size
 
     @property
-    def committing_s(self) -> float:
-        """Seconds since the commit at hand began, 0 where there is none."""
-        began = self._began
-        return 0.0 if began is None else time.monotonic() - began
+    def stuck_s(self) -> float:
+        """Seconds that the commit at hand has waited for a store that is locked or away; 0 where it
+        is under way, however slowly.
+        """
+        return self._records.waited_s(self._thread.ident or 0)
 
     def submit(self, batch: Batch) -> Future[None]:
         """Have a batch stored; the result comes after the commit. A future that is cancelled before
@@ -95,9 +95,7 @@ class SpanWriter:
 
     def _run(self) -> None:
         while group := self._next_group():
-            self._began = time.monotonic()
             self._store(group)
-            self._began = None
 
     def _next_group(self) -> list[_Waiting]:
         """What is stored in the next commit; nothing when the writer is to end."""

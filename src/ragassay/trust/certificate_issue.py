@@ -15,6 +15,7 @@ from ragassay.core import (
     JudgeFigures,
     Profile,
     RagAssayError,
+    ScoreMap,
     SetupError,
 )
 from ragassay.metrics import parse
@@ -35,13 +36,15 @@ def issue(
     note: str = "",
     uri: str = "",
     design: str = "as given",
+    score_map: ScoreMap | None = None,
 ) -> Certificate:
     """The certificate of one judge of a benchmark.
 
     rubrics: rubric id -> "id@version". profile: what the labelled rows are like; only features of
     the fields that the metric reads are kept. version: of RagAssay. kind: "human", "human and
     constructed" or "constructed" labels. dataset: name of the labels, "" for the file's. uri: the
-    judge's, where the benchmark calls it by its run. design: one of `core.DESIGNS`.
+    judge's, where the benchmark calls it by its run. design: one of `core.DESIGNS`. score_map: of
+    a calibrated judge.
 
     Raises SetupError E0205 for a judge that was not run: nothing is known of the rubric and model
     behind recorded answers.
@@ -56,10 +59,8 @@ def issue(
             ),
             fix="benchmark the judge itself, such as --judge openai:MODEL",
         )
-    # By its file's name: the folder says something of the machine, and the hash says which file.
     name = benchmark.source.replace("\\", "/").rsplit("/", 1)[-1]
     set_up = replace(benchmark.set_up, judge_cut=judge.judge_cut)
-    # The id is a digest of the rest.
     unsealed = Certificate(
         id="",
         created=benchmark.created,
@@ -80,6 +81,7 @@ def issue(
         kind=kind,
         note=note,
         design=design,
+        score_map=score_map,
     )
     return sealed(unsealed)
 

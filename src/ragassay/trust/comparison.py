@@ -154,7 +154,11 @@ def _figures(
     # A pair that was judged in both orders is two ratings of one row.
     rows = len(np.unique(judge.at))
     clusters = len(np.unique(table.cluster[judge.at]))
-    warnings = (*judge.warnings, *_judge_warnings(table, judge, rows, clusters))
+    warnings = (
+        *judge.warnings,
+        *_judge_warnings(table, judge, rows, clusters),
+        *_size_warnings(judge),
+    )
     if not len(ratings):
         return _no_figures(judge, warnings)
     measured = agreement.figures(ratings, draws=draws, seed=seed)
@@ -338,6 +342,22 @@ def _label_warnings(table: LabelTable, cut: float) -> list[str]:
     which = "passes" if passes else "fails"
     return [
         f"every labelled row {which} at the cut {cut:g}: only what one class can show is defined"
+    ]
+
+
+def _size_warnings(judge: Aligned) -> list[str]:
+    """Whether errors go with the size of the cluster, for which the intervals are not made."""
+    from ragassay.scoring.cluster_sizes import error_by_cluster_size
+
+    ratings = judge.ratings
+    wrong = ratings.passes != ratings.truth
+    group = error_by_cluster_size(wrong, ratings.cluster, ratings.weight)
+    if group is None:
+        return []
+    return [
+        f"{judge.verdicts.judge} errs on {group.error:.0%} of the {group.name}, and on"
+        f" {group.other_error:.0%} of the others (p {group.p:.2g}): large clusters weigh more in"
+        " every figure, whose interval may be too narrow; compare one row a cluster"
     ]
 
 

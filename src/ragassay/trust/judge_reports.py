@@ -11,6 +11,7 @@ from ragassay.report import number_words, percent_interval
 from ragassay.report.tables import Block, Table, figure_table
 
 if TYPE_CHECKING:
+    from ragassay.core import Certificate
     from ragassay.scoring.calibration import Calibration, CutChange, Reliable
     from ragassay.scoring.intervals import PairedResult
     from ragassay.scoring.panels import Panel, Repeatability
@@ -76,11 +77,32 @@ def calibration_report(result: CalibrationResult) -> list[Block]:
     blocks += [f"beware: {reason}" for reason in dict.fromkeys(reasons) if reason]
     if result.note:
         blocks.append(f"note: {result.note}")
-    blocks.append(
-        "the maps are for reading: no run uses them. A cut is used: --judge-cut for a recorded"
-        " judge, the metric's pass_mark for a run"
-    )
-    return [*blocks, "", *_cut_lines(result.change)]
+    if result.saved is None:
+        blocks.append(
+            "a map is used by a judge: --save NAME stores the best one as calibrated:NAME"
+        )
+    return [*blocks, "", *_cut_lines(result.change), *_saved_lines(result.saved)]
+
+
+def _saved_lines(saved: Certificate | None) -> list[str]:
+    """The judge that was stored, its own figures, and how to run it."""
+    if saved is None or saved.score_map is None:
+        return []
+    score_map = saved.score_map
+    words = []
+    for name in ("kappa", "balanced_accuracy", "brier"):
+        figure = saved.figure(name)
+        if figure is not None:
+            value = number_words(figure.value, figure.interval, absent="not defined")
+            words.append(f"{name.replace('_', ' ')} {value}")
+    return [
+        "",
+        f"stored: calibrated:{score_map.name}, {score_map.judge} on {score_map.metric} by the"
+        f" {score_map.kind} map; a row passes from a probability of {score_map.cut:g} on",
+        f"  out-of-fold on {saved.n} labels: {', '.join(words)} (certificate {saved.id[:8]})",
+        f"next: ragassay evaluate ROWS --judge calibrated:{score_map.name} --metrics"
+        f" '{score_map.metric}'",
+    ]
 
 
 def _best_map(calibrations: Iterable[Calibration]) -> list[str]:

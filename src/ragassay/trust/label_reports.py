@@ -4,18 +4,22 @@ and a run set beside labels.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.core import Incomplete
 from ragassay.report import number_words
-from ragassay.report.tables import Block, figure_table
+from ragassay.report.tables import Block, Table, figure_table
+from ragassay.scoring.annotators import JUDGE
 
 if TYPE_CHECKING:
     from ragassay.core import Interval
-    from ragassay.scoring.annotators import AltTest, PersonTest
+    from ragassay.scoring.annotators import AltTest, PairAgreement, PersonTest
     from ragassay.scoring.correction import Correction
     from ragassay.trust.measure.benchmarks import BenchmarkResult
+    from ragassay.trust.measure.chunk_labels import PrecisionAt
     from ragassay.trust.measure.labelling import LabelImport
+    from ragassay.trust.measure.marked_stretches import StretchBenchmark
     from ragassay.trust.measure.people import PeopleResult
     from ragassay.trust.sampling import Choice
 
@@ -141,9 +145,28 @@ def people_report(result: PeopleResult, epsilon: float) -> list[Block]:
         ties = ", ".join(result.ties[:_MOST_TIES])
         blocks += ["", f"tied, a further person should decide: {ties}"]
     blocks += [f"beware: {text}" for text in people.warnings]
+    blocks += _beside_people(result.beside)
     if result.judge is not None:
         blocks += ["", *_stand_in(result.judge, epsilon)]
     return blocks
+
+
+def _beside_people(pairs: Sequence[PairAgreement]) -> list[Block]:
+    """People with each other, and the judge with each of them, by the same pass or fail."""
+    rows = []
+    # The pairs with the judge come last: what it is to be held against stands above them.
+    for pair in sorted(pairs, key=lambda pair: JUDGE in (pair.a, pair.b)):
+        found = {figure.name: figure for figure in pair.figures}
+        cells = []
+        for name in ("accuracy", "kappa"):
+            figure = found.get(name)
+            has = figure is not None and figure.value is not None
+            cells.append(number_words(figure.value, figure.interval) if figure and has else "-")
+        rows.append((f"{pair.a} and {pair.b}", str(pair.n), *cells))
+    if not rows:
+        return []
+    head = ("pass or fail, of two", "rows", "agreement [95 %]", "kappa [95 %]")
+    return ["", Table(head, tuple(rows))]
 
 
 def _stand_in(test: AltTest, epsilon: float) -> list[str]:
@@ -200,6 +223,48 @@ def correction_report(result: Correction) -> list[str]:
             f"  {part.slice}={part.value}: {value}, {part.estimate.n_labelled} labels of"
             f" {part.estimate.n_total} rows"
         )
+    return lines
+
+
+def stretch_report(result: StretchBenchmark) -> list[Block]:
+    """How far each judge marks what people marked as unsupported."""
+    blocks: list[Block] = [
+        f"people marked {result.stretches} stretches as unsupported, in {result.marked} of"
+        f" {result.rows} responses ({result.clusters} clusters, field {result.field})"
+    ]
+    for judge in result.judges:
+        lost = f", {judge.missing} without a verdict" if judge.missing else ""
+        if judge.unjudged:
+            lost += f"; {judge.unjudged} claims without one are left out of both sides"
+        blocks += [
+            "",
+            f"{judge.judge} marks the claims that {result.metric} fails: {judge.rows} rows{lost}"
+            if not judge.judge.startswith("recorded:")
+            else f"{judge.judge}: {judge.rows} rows{lost}",
+            figure_table(judge.figures),
+        ]
+    if result.marked == result.rows:
+        blocks.append(
+            "beware: every response here has a mark, so that precision is of such responses alone;"
+            " write [] where people found nothing to mark"
+        )
+    return [
+        *blocks,
+        "",
+        "characters: of those that one side marks, the share that the other marks too; a stretch is"
+        " right or found where half of it is",
+    ]
+
+
+def precision_report(result: PrecisionAt) -> list[str]:
+    """Precision at k as the judge has it, and corrected by labels of chunks."""
+    value = _value(result.value, result.interval)
+    lines = [f"precision@{result.k} by {result.metric}, corrected: {value}"]
+    if result.judge is not None:
+        lines.append(f"  the judge says      {_value(result.judge)} over {result.rows} rows")
+    lines.append(f"  places              {result.filled} of {result.k * result.rows} hold a chunk")
+    if result.correction is not None:
+        lines += [f"  {line}" for line in correction_report(result.correction)]
     return lines
 
 

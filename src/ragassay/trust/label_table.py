@@ -7,6 +7,7 @@ here" and never leaves `trust`.
 
 from __future__ import annotations
 
+import hashlib
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -145,6 +146,12 @@ class LabelTable:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def labels_hash(self) -> str:
+        """Of the rows' ids and labels, in whatever order and wherever they are read from."""
+        pairs = sorted(zip(self.ids, self.label.tolist(), strict=True))
+        return hashlib.blake2b(repr(pairs).encode(), digest_size=16).hexdigest()
 
     @property
     def clusters(self) -> int:

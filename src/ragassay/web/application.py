@@ -4,23 +4,29 @@ the table does not.
 
 from __future__ import annotations
 
+import math
 import secrets
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, cast
 from urllib.parse import parse_qsl, quote
 
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import HTTPException
 from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.routing import compile_path
 
 from ragassay.core import RagAssayError
-from ragassay.web.guard import App, Guard, TooLarge
+from ragassay.web.api.application import Api
+from ragassay.web.guard import MOST_BYTES, App, Guard, RateLimit, Scope, TooLarge
 from ragassay.web.messages import Answer, Ask, Data, File, NotThere, Page, Redirect
-from ragassay.web.routes import ROUTES, Access, Route
-from ragassay.web.sessions import LASTS_S, TooManyTries
+from ragassay.web.routes import ROUTES, Route
+from ragassay.web.sessions import LASTS_S, Role, TooManyTries
 from ragassay.web.site import Site
 
 if TYPE_CHECKING:
@@ -44,10 +50,20 @@ class Application:
         app.add_exception_handler(404, _unknown(self.site))
         app.add_exception_handler(405, _unknown(self.site))
         self.fastapi = app
-        self.asgi: App = Guard(app, settings.names)
+        pages = Guard(
+            app,
+            settings.names,
+            limit=RateLimit(settings.rate),
+            caller=_caller(self.site),
+            mounted=_mounted(self.site),
+            most_bytes=_most_bytes,
+        )
+        self.api = Api(self.site, pages)
+        self.asgi: App = self.api
 
     def close(self) -> None:
         """End what runs in the background."""
+        self.api.close()
         self.site.close()
 
 
@@ -62,14 +78,64 @@ def cookie_name(request: Request, what: str) -> str:
     return f"ragassay-{what}-{server[1]}"
 
 
+def _mounted(site: Site) -> dict[str, App]:
+    """Path -> what answers there behind the guard's Host check, by rules of its own."""
+    if site.ingest is None:
+        return {}
+    from ragassay.tracing.endpoint import PATHS
+
+    return dict.fromkeys(PATHS, cast("App", site.ingest))
+
+
+_LARGER = tuple(
+    (route.method, compile_path(route.path)[0], route.most_bytes)
+    for route in ROUTES
+    if route.most_bytes != MOST_BYTES
+)
+
+
+def _most_bytes(scope: Scope) -> int:
+    """How large a request's body may be."""
+    for method, pattern, most in _LARGER:
+        if scope["method"] == method and pattern.match(scope["path"]):
+            return most
+    return MOST_BYTES
+
+
+def _caller(site: Site) -> Callable[[Scope], str]:
+    """Whom a request counts for: its session, else its address, so that nobody is counted anew by
+    making a cookie up.
+    """
+
+    def caller(scope: Scope) -> str:
+        request = Request(scope)
+        session = request.cookies.get(cookie_name(request, "session"), "")
+        if site.sessions.known(session) is not None:
+            return f"session {session}"
+        return f"address {request.client.host if request.client else ''}"
+
+    return caller
+
+
 def _endpoint(site: Site, route: Route) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
+        needed = route.access.role
+        role = role_of(site, request)
+        if needed is not None and role is not None and not role.may(needed):
+            words = f"This needs the token of the {needed}; you are signed in as {role}."
+            return _rendered(site, request, _problem(403, words))
+        if route.uploads and role is None:
+            # Nothing of a body that may be large is read for somebody whom nobody knows.
+            return _rendered(site, request, _sign_in_page(_ask(site, request, {}), "POST"))
         try:
+            if route.uploads:
+                return await _uploaded(site, request, route)
             form = await _form(request)
         except TooLarge:
-            return _rendered(site, request, _problem(413, "The request is larger than 1 MB."))
+            words = f"The request is larger than {route.most_bytes >> 20} MB."
+            return _rendered(site, request, _problem(413, words))
         ask = _ask(site, request, form)
-        if route.access is not Access.PUBLIC and not _signed_in(site, request, ask):
+        if needed is not None and ask.role is None:
             return _rendered(site, request, _sign_in_page(ask, request.method))
         answer = await run_in_threadpool(_answered, route, ask)
         return _rendered(site, request, answer)
@@ -77,12 +143,25 @@ def _endpoint(site: Site, route: Route) -> Callable[[Request], Awaitable[Respons
     return endpoint
 
 
-def _signed_in(site: Site, request: Request, ask: Ask) -> bool:
-    if site.sessions.known(ask.session):
-        return True
+async def _uploaded(site: Site, request: Request, route: Route) -> Response:
+    """The answer to a body that is a file, which is written to disk as it comes."""
+    with TemporaryDirectory(prefix="ragassay-upload-") as folder:
+        path = Path(folder) / "body"
+        with path.open("wb") as file:
+            async for chunk in request.stream():
+                file.write(chunk)
+        ask = replace(_ask(site, request, {}), upload=path)
+        return _rendered(site, request, await run_in_threadpool(_answered, route, ask))
+
+
+def role_of(site: Site, request: Request) -> Role | None:
+    """What the caller may do, None for one who is not signed in."""
+    role = site.sessions.known(request.cookies.get(cookie_name(request, "session"), ""))
+    if role is not None:
+        return role
     # A program sends the token itself; a page of somebody else's cannot make a browser do so.
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    return scheme.lower() == "bearer" and site.sessions.accepts(token.strip())
+    return site.sessions.accepts(token.strip()) if scheme.lower() == "bearer" else None
 
 
 def _ask(site: Site, request: Request, form: dict[str, str]) -> Ask:
@@ -100,7 +179,10 @@ def _ask(site: Site, request: Request, form: dict[str, str]) -> Ask:
         nonce=request.scope["state"]["nonce"],
         theme=theme if theme in _THEMES else "",
         session=request.cookies.get(cookie_name(request, "session"), ""),
+        role=role_of(site, request),
         client=request.client.host if request.client else "",
+        reveal=request.cookies.get(cookie_name(request, "reveal"), "") == "1",
+        host=request.headers.get("host", ""),
         person=person[0][1][:80] if person else "",
     )
 
@@ -134,8 +216,10 @@ def _answered(route: Route, ask: Ask) -> Answer:
         return route.view(ask)
     except NotThere as absent:
         return _problem(404, str(absent))
-    except TooManyTries:
-        return _problem(429, "Too many wrong tokens. Wait a minute, then try again.")
+    except TooManyTries as many:
+        wait_s = math.ceil(many.wait_s)
+        words = f"Too many wrong tokens. Try again in {wait_s} seconds."
+        return Page("problem.html.j2", {"problem": words, "error": None}, 429, retry_s=wait_s)
     except RagAssayError as error:
         status = {"E0103": 404, "E0108": 404}.get(error.code, 400 if error.exit_code == 2 else 503)
         return Page("problem.html.j2", {"problem": error.what, "error": error}, status)
@@ -153,7 +237,9 @@ def _problem(status: int, words: str) -> Page:
 
 def _sign_in_page(ask: Ask, method: str) -> Page:
     after = ask.here if method in ("GET", "HEAD") else "/"
-    return Page("sign_in.html.j2", {"after": after, "lost": method == "POST", "wrong": False}, 401)
+    lost = ask.form if method == "POST" else {}
+    values = {"after": after, "lost": lost, "lost_path": ask.here if lost else "", "wrong": False}
+    return Page("sign_in.html.j2", values, 401)
 
 
 def _unknown(site: Site) -> Callable[[Request, Exception], Awaitable[Response]]:
@@ -162,7 +248,7 @@ def _unknown(site: Site) -> Callable[[Request, Exception], Awaitable[Response]]:
         words = "There is no such page." if status == 404 else "That cannot be done here."
         answer = _problem(status, words)
         ask = _ask(site, request, {})
-        if not _signed_in(site, request, ask):
+        if ask.role is None:
             answer = _sign_in_page(ask, "POST" if status == 405 else request.method)
         return _rendered(site, request, answer)
 
@@ -172,10 +258,12 @@ def _unknown(site: Site) -> Callable[[Request, Exception], Awaitable[Response]]:
 def _rendered(site: Site, request: Request, answer: Answer) -> Response:
     if isinstance(answer, Page):
         ask = _ask(site, request, {})
-        shell = {"ask": ask, "signed_in": _signed_in(site, request, ask)}
+        shell = {"ask": ask, "signed_in": ask.role is not None}
         template = site.templates.get_template(answer.template)
         text = template.render({**shell, **answer.values})
         response: Response = HTMLResponse(text, answer.status)
+        if answer.retry_s:
+            response.headers["retry-after"] = str(answer.retry_s)
         _set_cookies(response, request, answer.cookies)
         return response
     if isinstance(answer, Redirect):

@@ -1,4 +1,5 @@
-"""The guard before all routes: who may call the server by which name, and the headers of answers.
+"""The guard before all routes: who may call the server by which name and how often, and the headers
+of answers.
 
 Host is checked before anything is routed, so that a foreign name that leads here (DNS rebinding)
 reads nothing. Whatever changes anything must come from a page of this server: its Origin, or where
@@ -8,8 +9,11 @@ a browser sends none, Sec-Fetch-Site, has to say so.
 from __future__ import annotations
 
 import ipaddress
+import math
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -51,12 +55,58 @@ def headers_of(nonce: str) -> dict[str, str]:
     }
 
 
-class Guard:
-    """An ASGI application around another one. names: further names by which it may be called."""
+BURST_S = 10.0
+"""A caller may make the requests of so many seconds at once."""
+_MOST_CALLERS = 10_000
 
-    def __init__(self, app: App, names: Sequence[str] = ()) -> None:
+
+class RateLimit:
+    """How often each caller may ask: `rate` requests a second, after a pause BURST_S times as many
+    at once. For one thread. clock: seconds that only grow.
+    """
+
+    def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._clock = clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait_s(self, caller: str) -> float:
+        """Count a request: 0 where it may pass, else the seconds until the next one may."""
+        now, most = self._clock(), self._rate * BURST_S
+        left, when = self._left.get(caller, (most, now))
+        left = min(most, left + (now - when) * self._rate)
+        wait = 0.0 if left >= 1 else (1 - left) / self._rate
+        self._left[caller] = (left - 1 if not wait else left, now)
+        self._left.move_to_end(caller)
+        if len(self._left) > _MOST_CALLERS:
+            self._left.popitem(last=False)
+        return wait
+
+
+class Guard:
+    """An ASGI application around another one.
+
+    names: further names by which it may be called. limit: how often each caller may ask; caller:
+    whom a request counts for, by its scope. most_bytes: of a request's body, by its scope. mounted:
+    path -> an application that checks its callers, their number and its bodies itself.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        names: Sequence[str] = (),
+        *,
+        limit: RateLimit | None = None,
+        caller: Callable[[Scope], str] = lambda scope: str((scope.get("client") or ("",))[0]),
+        mounted: Mapping[str, App] | None = None,
+        most_bytes: Callable[[Scope], int] = lambda scope: MOST_BYTES,
+    ) -> None:
         self._app = app
         self._names = {name.lower() for name in names}
+        self._limit = limit
+        self._caller = caller
+        self._mounted = mounted or {}
+        self._most_bytes = most_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or pass on with a nonce in the scope's state."""
@@ -69,23 +119,35 @@ class Guard:
         nonce = secrets.token_urlsafe(18)
         scope.setdefault("state", {})["nonce"] = nonce
         carry = _with_headers(send, nonce)
-        refusal = self._refusal(scope)
+        headers = _headers(scope)
+        if headers.get("\0host") or not self.knows(headers.get("host", ""), scope):
+            why = "This server is not called by that name. Start it with --allow-host NAME."
+            await _refuse(carry, 421, why)
+            return
+        mounted = self._mounted.get(scope["path"])
+        if mounted is not None:
+            await mounted(scope, receive, carry)
+            return
+        refusal = self._refusal(scope, headers)
         if refusal is not None:
             await _refuse(carry, *refusal)
             return
-        await self._app(scope, _limited(receive), carry)
+        wait_s = self._limit.wait_s(self._caller(scope)) if self._limit is not None else 0.0
+        if wait_s:
+            await _refuse(carry, 429, "Too many requests. Wait a moment.", math.ceil(wait_s))
+            return
+        await self._app(scope, _limited(receive, self._most_bytes(scope)), carry)
 
-    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+    def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
         """Status and reason, None for a request that may pass."""
-        headers = _headers(scope)
         host = headers.get("host", "")
-        if headers.get("\0host") or not self.knows(host, scope):
-            return 421, "This server is not called by that name. Start it with --allow-host NAME."
         if scope["method"] not in METHODS:
             return 405, "Pages are read with GET and changed with POST."
         length = headers.get("content-length", "0")
-        if not (length.isascii() and length.isdigit()) or int(length[:12]) > MOST_BYTES:
-            return 413, "The request is larger than 1 MB."
+        if not (length.isascii() and length.isdigit()) or int(length[:12]) > self._most_bytes(
+            scope
+        ):
+            return 413, f"The request is larger than {self._most_bytes(scope) >> 20} MB."
         if scope["method"] == "POST" and not _from_own_page(headers, host):
             return 403, "Only a page of this server may change anything here."
         return None
@@ -129,7 +191,7 @@ def _split(host: str) -> tuple[str, int]:
         return "", -1
 
 
-def _from_own_page(headers: dict[str, str], host: str) -> bool:
+def _from_own_page(headers: Mapping[str, str], host: str) -> bool:
     """Whether a browser says that a page of this server sends the request."""
     site = headers.get("sec-fetch-site")
     if site is not None and site != "same-origin":
@@ -156,10 +218,10 @@ def _with_headers(send: Send, nonce: str) -> Send:
 
 
 class TooLarge(Exception):
-    """A body went on beyond MOST_BYTES."""
+    """A body went on beyond what its route allows."""
 
 
-def _limited(receive: Receive) -> Receive:
+def _limited(receive: Receive, most: int) -> Receive:
     """A body that was sent without its length is cut off all the same."""
     taken = 0
 
@@ -167,18 +229,20 @@ def _limited(receive: Receive) -> Receive:
         nonlocal taken
         message = await receive()
         taken += len(message.get("body", b""))
-        if taken > MOST_BYTES:
+        if taken > most:
             raise TooLarge
         return message
 
     return limited
 
 
-async def _refuse(send: Send, status: int, why: str) -> None:
+async def _refuse(send: Send, status: int, why: str, retry_s: int = 0) -> None:
     body = f"{why}\n".encode()
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),
         (b"content-length", str(len(body)).encode()),
     ]
+    if retry_s:
+        headers.append((b"retry-after", str(retry_s).encode()))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.core import SetupError
 
 if TYPE_CHECKING:
+    from ragassay.web.sessions import Role
     from ragassay.web.site import Site
 
 
@@ -16,7 +18,10 @@ if TYPE_CHECKING:
 class Ask:
     """One request, parsed. path: the values in the URL's path; query, form: the first value of each
     name. here: path and query, to come back to. nonce: of this page's style and script. theme:
-    "dark", "light" or "" for what the reader's system says. client: the address it came from.
+    "dark", "light" or "" for what the reader's system says. role: None where nobody is signed in.
+    client: the address it came from. host: by which name the server was called. person: the name
+    under which somebody labels. reveal: whether they chose to see the judge's verdict after each
+    label. upload: a file with the body that was sent, None for a route that takes none.
     """
 
     site: Site
@@ -27,18 +32,23 @@ class Ask:
     nonce: str
     theme: str = ""
     session: str = ""
+    role: Role | None = None
     client: str = ""
     person: str = ""
+    host: str = ""
+    reveal: bool = False
+    upload: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A template with what it shows."""
+    """A template with what it shows. retry_s: after how many seconds to ask again, 0 = not said."""
 
     template: str
     values: Mapping[str, Any] = field(default_factory=dict)
     status: int = 200
     cookies: Mapping[str, str] = field(default_factory=dict)
+    retry_s: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
 """Sessions: a token is exchanged once for a cookie, which ends with the server or after a week.
+Each token stands for a role.
 
 The cookie's value is made here and only its hash is kept, so a value that somebody planted in the
 browser before signing in is never one. Wrong tokens are counted, and after ten in a minute all are
@@ -12,7 +13,8 @@ import hmac
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from enum import StrEnum
 
 LASTS_S = 7 * 24 * 3600.0
 WRONG_A_MINUTE = 10
@@ -20,18 +22,44 @@ MOST = 10_000
 """Sessions at a time; the oldest one ends for a new one."""
 
 
+class Role(StrEnum):
+    """What somebody may do; each may what those before it may."""
+
+    READER = "reader"  # read every page
+    LABELLER = "labeller"  # and label rows
+    ADMIN = "admin"  # and choose rows to label, take in sheets, decide what people differ on
+
+    def may(self, needed: Role) -> bool:
+        """Whether this role may what needs that one."""
+        order = list(Role)
+        return order.index(self) >= order.index(needed)
+
+
 class TooManyTries(Exception):
-    """Too many wrong tokens in a minute."""
+    """Too many wrong tokens in a minute. wait_s: seconds until one is looked at again."""
+
+    def __init__(self, wait_s: float = 60.0) -> None:
+        super().__init__()
+        self.wait_s = wait_s
 
 
 class Sessions:
-    """Who is signed in. Thread-safe. clock: seconds that only grow."""
+    """Who is signed in. Thread-safe. token: the admin's; others: those of lesser roles. clock:
+    seconds that only grow.
+    """
 
-    def __init__(self, token: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._token = _hash(token)
+    def __init__(
+        self,
+        token: str,
+        clock: Callable[[], float] = time.monotonic,
+        others: Mapping[Role, str] | None = None,
+    ) -> None:
+        self._tokens = {Role.ADMIN: _hash(token)}
+        for role, other in (others or {}).items():
+            self._tokens[role] = _hash(other)
         self._clock = clock
         self._lock = threading.Lock()
-        self._ends: dict[bytes, float] = {}
+        self._open: dict[bytes, tuple[float, Role]] = {}
         self._wrong: list[float] = []
 
     def begin(self, token: str) -> str:
@@ -40,33 +68,40 @@ class Sessions:
             now = self._clock()
             self._wrong = [when for when in self._wrong if now - when < 60]
             if len(self._wrong) >= WRONG_A_MINUTE:
-                raise TooManyTries
-            # Hashes of equal length, compared in a time that says nothing of where they differ.
-            if not hmac.compare_digest(_hash(token), self._token):
+                raise TooManyTries(60 - (now - self._wrong[0]))
+            role = self.accepts(token)
+            if role is None:
                 self._wrong.append(now)
                 return ""
             value = secrets.token_urlsafe(32)
-            if len(self._ends) >= MOST:
-                del self._ends[next(iter(self._ends))]
-            self._ends[_hash(value)] = now + LASTS_S
+            if len(self._open) >= MOST:
+                del self._open[next(iter(self._open))]
+            self._open[_hash(value)] = now + LASTS_S, role
             return value
 
-    def known(self, value: str) -> bool:
-        """Whether a cookie's value is of a session that has not ended."""
+    def known(self, value: str) -> Role | None:
+        """The role of the session that a cookie's value is of; None where it has ended."""
         if not value:
-            return False
+            return None
         with self._lock:
-            ends = self._ends.get(_hash(value))
-            return ends is not None and self._clock() < ends
+            ends, role = self._open.get(_hash(value), (0.0, None))
+            return role if self._clock() < ends else None
 
-    def accepts(self, token: str) -> bool:
-        """Whether a token is the server's, for programs that send it with every request."""
-        return hmac.compare_digest(_hash(token), self._token)
+    def accepts(self, token: str) -> Role | None:
+        """The role that a token stands for, None for a wrong one: for programs that send it with
+        every request.
+        """
+        found: Role | None = None
+        for role, known in self._tokens.items():
+            # Hashes of equal length, compared in a time that says nothing of where they differ.
+            if hmac.compare_digest(_hash(token), known):
+                found = role
+        return found
 
     def end(self, value: str) -> None:
         """Sign out."""
         with self._lock:
-            self._ends.pop(_hash(value), None)
+            self._open.pop(_hash(value), None)
 
 
 def _hash(text: str) -> bytes:

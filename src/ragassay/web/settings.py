@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from ragassay.core import SetupError
+from ragassay.web.sessions import Role
 
 LEAST_TOKEN = 22
 """Characters of a token: 22 of base64 are 128 bits."""
@@ -28,21 +30,48 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+TOKEN = "RAGASSAY_WEB_TOKEN"
+TOKENS = {
+    Role.LABELLER: "RAGASSAY_WEB_LABELLER_TOKEN",
+    Role.READER: "RAGASSAY_WEB_READER_TOKEN",
+}
+"""The variables with the tokens: of the admin, and of lesser roles."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceSettings:
+    """How a server receives traces. token: what senders show, "" = the server's own token. quiet_s:
+    seconds without a new span until a trace is a row. keep_days: days after which spans and rows
+    are deleted, None to keep them.
+    """
+
+    token: str = field(default="", repr=False)
+    quiet_s: float = 30.0
+    keep_days: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class WebSettings:
     """host: address to listen on; port: 0 = any that is free. token: "" = one is made. names:
     further names under which the server may be called, such as that of a proxy, with their port
-    where it is not the usual one.
+    where it is not the usual one. roles: tokens of readers and labellers. traces: None = none are
+    received. rate: requests a second that one caller may make for long, ten times as many at once.
+    judges: those that requests to the HTTP API may name, beside the offline one.
     """
 
     host: str = "127.0.0.1"
     port: int = 0
     token: str = field(default="", repr=False)
     names: tuple[str, ...] = ()
+    roles: Mapping[Role, str] = field(default_factory=dict, repr=False)
+    traces: TraceSettings | None = None
+    rate: float = 50.0
+    judges: tuple[str, ...] = ()
 
     def checked(self) -> WebSettings:
         """These settings with a token. Raises SetupError E0902 for an address that others can
-        reach without one, or one that is too short to be safe, E0101 for a port that is none.
+        reach without one, for one that is too short to be safe and for one of two roles, E0101 for
+        a port that is none.
         """
         if not 0 <= self.port <= 65535:
             raise SetupError(
@@ -52,27 +81,47 @@ class WebSettings:
                 why=str(self.port),
                 fix="leave it out, or name another one",
             )
+        for role, token in self.roles.items():
+            _check_token(token, TOKENS[role])
         if self.token:
-            if len(self.token) < LEAST_TOKEN or not self.token.isascii():
-                raise SetupError(
-                    "E0902",
-                    "The token is too short to be safe.",
-                    where="RAGASSAY_WEB_TOKEN",
-                    why=f"{len(self.token)} characters; {LEAST_TOKEN} hold 128 bits",
-                    fix=_MAKE,
-                )
-            return self
-        if not is_loopback(self.host):
+            _check_token(self.token, TOKEN)
+        elif not is_loopback(self.host):
             raise SetupError(
                 "E0902",
                 "Others can reach this address, and no token is set.",
                 where=f"--host {self.host}",
-                fix=_MAKE,
+                fix=_make(TOKEN),
             )
-        return WebSettings(self.host, self.port, new_token(), self.names)
+        settings = self if self.token else replace(self, token=new_token())
+        settings._check_different()
+        return settings
+
+    def _check_different(self) -> None:
+        tokens = [self.token, *self.roles.values()]
+        if self.traces is not None and self.traces.token:
+            tokens.append(self.traces.token)
+        if len(set(tokens)) < len(tokens):
+            raise SetupError(
+                "E0902",
+                "Two roles have the same token.",
+                where=", ".join([TOKEN, *TOKENS.values(), "RAGASSAY_TRACES_TOKEN"]),
+                why="who has one of them would have both",
+                fix="set each to one of its own",
+            )
 
 
-_MAKE = (
-    "set RAGASSAY_WEB_TOKEN to one, such as: "
-    "python -c 'import secrets; print(secrets.token_urlsafe(32))'"
-)
+def _check_token(token: str, name: str) -> None:
+    if len(token) < LEAST_TOKEN or not token.isascii():
+        raise SetupError(
+            "E0902",
+            "The token is too short to be safe.",
+            where=name,
+            why=f"{len(token)} characters; {LEAST_TOKEN} hold 128 bits",
+            fix=_make(name),
+        )
+
+
+def _make(name: str) -> str:
+    return (
+        f"set {name} to one, such as: python -c 'import secrets; print(secrets.token_urlsafe(32))'"
+    )

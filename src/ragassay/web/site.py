@@ -15,10 +15,11 @@ from ragassay.report import wording as say
 from ragassay.report.pages import FOLDER as REPORT_FOLDER
 from ragassay.report.pages import environment
 from ragassay.web.figures import Figures
-from ragassay.web.sessions import Sessions
+from ragassay.web.sessions import Role, Sessions
 
 if TYPE_CHECKING:
     from ragassay.store import Store
+    from ragassay.tracing.endpoint import TraceEndpoint
     from ragassay.web.settings import WebSettings
 
 HERE = Path(__file__).parent
@@ -31,19 +32,43 @@ class Site:
         self.store = store
         self.settings = settings
         self.figures = Figures(store)
-        self.sessions = Sessions(settings.token)
+        self.sessions = Sessions(settings.token, others=settings.roles)
+        self.ingest = _ingest(store, settings)
         self.static = _static_files()
         self.templates = _templates(self.static)
 
     def close(self) -> None:
         """End what runs in the background; the store is the caller's."""
+        if self.ingest is not None:
+            self.ingest.stop()
         self.figures.close()
+
+
+def _ingest(store: Store, settings: WebSettings) -> TraceEndpoint | None:
+    """What receives traces; None where none are to be, or the store may only be read. Raises
+    SetupError E0105 without its library.
+    """
+    if settings.traces is None or store.database.read_only:
+        return None
+    from ragassay.tracing.endpoint import TraceEndpoint
+    from ragassay.tracing.job import AssemblyJob, Patience
+
+    patience = Patience(quiet_s=settings.traces.quiet_s, keep_days=settings.traces.keep_days)
+    job = AssemblyJob(store.span_records, patience)
+    endpoint = TraceEndpoint(store, settings.traces.token or settings.token, job)
+    endpoint.start()
+    return endpoint
 
 
 def _static_files() -> dict[str, tuple[bytes, str]]:
     """Name in the URL, with a hash of the content -> content and type."""
     script = (HERE / "static" / "app.js").read_bytes()
-    style = (REPORT_FOLDER / "report.css").read_bytes() + (HERE / "static" / "app.css").read_bytes()
+    sheets = [
+        REPORT_FOLDER / "report.css",
+        REPORT_FOLDER / "curves.css",
+        HERE / "static" / "app.css",
+    ]
+    style = b"".join(sheet.read_bytes() for sheet in sheets)
     icon = (HERE / "static" / "icon.svg").read_bytes()
     files = {}
     for stem, ending, content, kind in (
@@ -62,6 +87,7 @@ def _templates(static: Mapping[str, tuple[bytes, str]]) -> Environment:
     templates.loader = ChoiceLoader(folders)
     by_ending = {name.rpartition(".")[2]: f"/static/{name}" for name in static}
     templates.globals.update(
+        Role=Role,
         Verdict=Verdict,
         signed=say.signed,
         headline=say.headline,

@@ -59,7 +59,8 @@ class JsonFile(FileReader):
     """.json: an array of objects (streamed), JSON Lines under another name, or one object.
 
     One object is read whole: it may hold the rows under "rows", "results" and the like, be a table
-    of columns (name -> list of cells, or name -> {row: cell}), or be itself the only row.
+    (name -> list of cells; name -> {row: cell}; or "columns" with "data", as MLflow's tables are),
+    or be itself the only row.
 
     Rows of an array and of an object are numbered by their position, so that they have the same
     numbers however the file is laid out: an array may be written on one line.
@@ -129,11 +130,21 @@ def _rows_inside(whole: Row) -> list[Row] | None:
             rows = next((rows[key] for key in _ROWS_KEYS if isinstance(rows.get(key), list)), None)
         if isinstance(rows, list) and all(isinstance(item, dict) for item in rows):
             return rows
+        inside = whole.get(name)
+        if isinstance(inside, dict):
+            table = list(_from_columns(inside))
+            if len(table) > 1:
+                return table
     return None
 
 
 def _from_columns(table: Row) -> Iterator[Row]:
-    """The rows of a table of columns; the object itself when it is not one."""
+    """The rows of a table; the object itself when it is not one."""
+    if _is_split(table):
+        names = cast(list[str], table["columns"])
+        for line in cast(list[list[object]], table["data"]):
+            yield dict(zip(names, line, strict=True))
+        return
     cells = list(table.values())
     # One list or object alone is a field of a row, not the only column of a table.
     if len(cells) < 2:
@@ -152,6 +163,18 @@ def _from_columns(table: Row) -> Iterator[Row]:
             yield {name: column.get(index) for name, column in table.items()}  # type: ignore[attr-defined]
     else:
         yield table
+
+
+def _is_split(table: Row) -> bool:
+    """Whether it is a table whose names and lines stand apart, each line with a cell a name: what
+    DataFrame.to_json(orient="split") and MLflow write.
+    """
+    names, lines = table.get("columns"), table.get("data")
+    if not isinstance(names, list) or not isinstance(lines, list) or not lines:
+        return False
+    if len(set(map(str, names))) != len(names) or not all(isinstance(n, str) for n in names):
+        return False
+    return all(isinstance(line, list) and len(line) == len(names) for line in lines)
 
 
 def _first_line(file: BinaryIO, limit: int) -> bytes:

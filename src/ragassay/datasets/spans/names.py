@@ -7,7 +7,8 @@ A new convention is a name in a line here. The first name that a span has is rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from ragassay.datasets.names import ALIASES
 
@@ -111,3 +112,43 @@ HIDDEN = "__REDACTED__"
 
 CONVERSATION_EVENT = "gen_ai.client.inference.operation.details"
 """Name of the log record in which GenAI's content arrives where it is kept out of the spans."""
+
+_NAMED = (
+    *KINDS,
+    OPERATION,
+    TRACELOOP_KIND,
+    *INPUTS,
+    *OUTPUTS,
+    *INPUT_MESSAGES,
+    *OUTPUT_MESSAGES,
+    *QUERIES,
+    *TOOL_RESULTS,
+    *DOCUMENT_LISTS,
+    *VARIABLES,
+    *SESSIONS,
+    *chain(*FIGURES.values()),
+    *MLFLOW_USAGE,
+)
+_PREFIXES = (
+    *NUMBERED_INPUTS,
+    *NUMBERED_OUTPUTS,
+    VARIABLE_PREFIX,
+    *(f"{name}." for name in DOCUMENT_LISTS),
+)
+
+
+def _holders(name: str) -> Iterator[str]:
+    """The names of objects that hold an attribute, where it is not written by its dotted name."""
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name
+
+
+_READ = frozenset(_NAMED).union(*map(_holders, (*_NAMED, *_PREFIXES)))
+
+
+def is_read(name: str) -> bool:
+    """Whether an attribute of a span may be a part of a row: it is named here, or holds what is, or
+    is a part of it.
+    """
+    return name in _READ or name.startswith(_PREFIXES)

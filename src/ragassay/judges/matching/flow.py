@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.core import (
+    SAYS_OTHERWISE,
     Ask,
     Evidence,
     FactFinding,
@@ -226,6 +227,8 @@ def _judgment(open_request: OpenRequest, replies: Sequence[Reply], quotes: bool)
     flags: tuple[str, ...] = ()
     if quotes and name == "groundedness" and rating == 0 and not reply.evidence:
         flags = ("nothing_found",)
+    elif any(finding.found for finding in reply.findings):
+        flags = (SAYS_OTHERWISE,)
     evidence: tuple[Evidence, ...] = ()
     if name != "entailment":  # a text to compare with is no context
         evidence = verified_evidence(reply, call)

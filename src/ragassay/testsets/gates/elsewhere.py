@@ -4,6 +4,9 @@ unanswerable one answered somewhere.
 
 from __future__ import annotations
 
+from itertools import chain
+
+from ragassay.core import boundaries
 from ragassay.testsets.corpus import Corpus
 from ragassay.testsets.gates.answers import holds
 from ragassay.testsets.values import FALSE_PREMISE, SIMPLE, GateVerdict, Question
@@ -15,6 +18,9 @@ TOP = 5
 """Passages that are looked at, the best by their words."""
 
 _ALL = 0.999
+_EXPLANATION = 12
+"""Words of an answer above which it explains something."""
+
 _MOST_HELD = 0.85
 """Share of the words of an unanswerable question, by rarity, that one passage may hold."""
 
@@ -30,7 +36,7 @@ def unique_gate(question: Question, corpus: Corpus) -> GateVerdict:
     for place in corpus.search.best(question.question, TOP + len(own)):
         passage = corpus.passages[place]
         text = f"{passage.title} {passage.text}"
-        if passage.document in own or held_by(question.question, text, corpus) < _ALL:
+        if passage.document in own or _speaks_of(question, text, corpus) < _ALL:
             continue
         if not holds(text, question.reference):
             return GateVerdict(UNIQUE, False, f"{passage.document} may answer it otherwise")
@@ -38,6 +44,17 @@ def unique_gate(question: Question, corpus: Corpus) -> GateVerdict:
     if also:
         return GateVerdict(UNIQUE, True, f"the same answer stands in {', '.join(also)}")
     return GateVerdict(UNIQUE, True, f"none of the {TOP} nearest passages speaks of all of it")
+
+
+def _speaks_of(question: Question, text: str, corpus: Corpus) -> float:
+    """Share of a question's words that a passage holds; of one that is answered by an explanation,
+    that one line or sentence of it holds: a page may have all its words, each in another place.
+    """
+    if len(question.reference.split()) <= _EXPLANATION:
+        return held_by(question.question, text, corpus)
+    sentences = [text[start:end] for start, end in boundaries(text)]
+    lines = chain.from_iterable(map(str.splitlines, sentences))
+    return max((held_by(question.question, line, corpus) for line in lines), default=0.0)
 
 
 def nowhere_gate(question: Question, corpus: Corpus) -> GateVerdict:

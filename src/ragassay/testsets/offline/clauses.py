@@ -59,7 +59,8 @@ _OPENERS = listed(
     " furthermore moreover meanwhile instead also then today originally initially historically"
     " traditionally generally usually often sometimes currently recently once upon across"
     " between above below north south east west check click go see use"
-    " indeed finally nevertheless nonetheless members fans players critics officials residents"
+    " approximately about around nearly almost over roughly indeed finally nevertheless"
+    " nonetheless members fans players critics officials residents"
     " consequently subsequently overall similarly likewise notably interestingly"
     " unfortunately three four five six seven eight nine ten dozens hundreds thousands"
 )
@@ -69,7 +70,20 @@ _CLAUSE_END = re.compile(
     r"|being|than)\b"
 )
 _ASIDE = re.compile(r"\s*\([^()]{0,200}\)|\s/[^/]{1,40}/")
-_MARKUP = re.compile(r"[|{}<>=*`]|https?:")
+_MARKUP = re.compile(r"[|{}<>=*]|https?:")
+_EMPHASIS = re.compile(r"`|\*\*|__")
+_LABEL = re.compile(
+    r"(?:BACKGROUND|CONTEXT|OBJECTIVES?|AIMS?|PURPOSE|INTRODUCTION|IMPORTANCE|RATIONALE|DEFINITION)"
+    r"(?:\s(?:AND|&)\s[A-Z]+)?:?\s+(?=[A-Z])"
+)
+"""A label in front of a sentence of an abstract, which is no part of it."""
+
+_OF_ONE_STUDY = re.compile(
+    r"(?:METHODS?|RESULTS?|FINDINGS?|CONCLUSIONS?|INTERPRETATION|SETTING|DESIGN|PATIENTS|SIGNIFICANCE"
+    r"|MEASUREMENTS|OUTCOMES?|INTERVENTIONS?|LIMITATIONS?|MAIN|STUDY)\b"
+)
+"""A label in front of what one study did or found: no question on it says which study."""
+
 _LEADING = re.compile(r"(?:In|On|By|Since|During)\s[^,]{2,40}?,\s+")
 
 
@@ -104,10 +118,11 @@ class Clause:
 def clauses(passage: Passage) -> list[Clause]:
     """The clauses of a passage that can be read, in order."""
     found: list[Clause] = []
+    if passage.title.endswith("(disambiguation)"):
+        return found
     topic = _Topic(passage.title, passage.text)
     text = passage.text
-    offset = _title_end(passage)
-    for start, end in _sentences(text, offset):
+    for start, end in sentences(passage):
         clause = _clause(text[start:end], start, topic)
         topic.saw(clause, text[start:end])
         if clause is not None:
@@ -123,8 +138,11 @@ def _title_end(passage: Passage) -> int:
     return 0
 
 
-def _sentences(text: str, offset: int) -> list[tuple[int, int]]:
-    """Start and end of the sentences, without white space, headings and items of lists."""
+def sentences(passage: Passage) -> list[tuple[int, int]]:
+    """Start and end of the sentences of a passage, without white space, headings and marks of
+    lists.
+    """
+    text, offset = passage.text, _title_end(passage)
     places = []
     for start, end in boundaries(text[offset:]):
         piece = text[offset + start : offset + end]
@@ -144,16 +162,25 @@ class _Topic:
     def __init__(self, title: str, text: str) -> None:
         self.text = text
         self.title = re.sub(r"\s*\([^)]*\)$", "", tidy(title))
-        note = re.search(r"\(([a-z ]+)\)$", title.strip())
-        self.nouns = set(note[1].split()) if note else set()
+        self.note = _note(title)
+        self.nouns = {word for word in self.note.split() if word.islower()}
         self._words = {word.lower() for word in self.title.split() if word[:1].isupper()}
         self.kind = ""
         self._said = self.title
         self._is_near = False
 
-    def knows(self, word: str) -> bool:
-        """Whether a word stands in small letters in the text, and is no name."""
-        return f" {word}" in self.text or f" {word[:-1]} " in self.text
+    def full(self, name: str, kind: str = "") -> str:
+        """A name with what the title says in brackets, where it is the title's: "the song It's Now
+        or Never", "London Bridge (Lake Havasu City)".
+        """
+        if not self.note or _bare(name) != _bare(self.title):
+            return name
+        if kind == "person" or self.kind == "person":
+            return f"{self.title} ({self.note})"
+        is_kind = self.note.split()[-1].islower()
+        if self.note.startswith("The "):
+            return f"{self.note} {self.title}" if is_kind else f"{name} ({self.note})"
+        return f"the {self.note} {self.title}" if is_kind else f"{name} ({self.note})"
 
     def saw(self, clause: Clause | None, sentence: str) -> None:
         """Take note of a sentence."""
@@ -163,10 +190,12 @@ class _Topic:
             goes_on = self._is_near and first in _PRONOUNS
             self._is_near = goes_on or tidy(sentence).startswith(self.title)
             return
-        self._is_near = bool(self.title) and _bare(clause.subject) == _bare(self.title)
+        said = clause.subject
+        names = (_bare(self.title), _bare(self.full(self.title)))
+        self._is_near = bool(self.title) and _bare(said) in names
         if not self._is_near:
             return
-        self._said = clause.subject
+        self._said = said
         if clause.voice == "copula" and not self.nouns:
             head = head_noun(clause.tail)
             if head:
@@ -185,10 +214,16 @@ class _Topic:
             return self._said if self._is_near and is_fit else ""
         words = lower.split()
         if words[0] in ("the", "this") and len(words) == 2 and words[1] in self.nouns:
-            return self._said
+            return self.full(self.title) if self.note else self._said
         # A surname under the name of a person: "Parton" under "Dolly Parton".
         is_surname = len(words) == 1 and self.title.split()[-1].lower() == lower
-        return self.title if is_surname and self.kind == "person" else ""
+        return self.full(self.title) if is_surname and self.kind == "person" else ""
+
+
+def _note(title: str) -> str:
+    """What a title has in brackets behind the name: "Frida (2002 film)" -> "2002 film"."""
+    match = re.search(r"\(([^()]+)\)$", title.strip())
+    return match[1].strip() if match else ""
 
 
 def _bare(name: str) -> str:
@@ -196,9 +231,24 @@ def _bare(name: str) -> str:
     return re.sub(r"^(?:the|a|an)\s+", "", name, flags=re.IGNORECASE)
 
 
+def without_asides(raw: str) -> str:
+    """A sentence without what stands in brackets, also in brackets within brackets."""
+    for _ in range(3):
+        shorter = _ASIDE.sub(" ", raw)
+        if shorter == raw:
+            break
+        raw = shorter
+    return raw
+
+
 def _clause(raw: str, start: int, topic: _Topic) -> Clause | None:
-    sentence = tidy(_ASIDE.sub(" ", raw)).replace('"', "")
+    sentence = _EMPHASIS.sub("", tidy(without_asides(raw))).replace('"', "")
     if not _LEAST_WORDS <= len(sentence.split()) <= _MOST_WORDS or _MARKUP.search(sentence):
+        return None
+    label = _LABEL.match(sentence)
+    if label:
+        sentence = sentence[label.end() :]
+    if _OF_ONE_STUDY.match(sentence):
         return None
     body, leading = sentence.rstrip(".!"), ""
     opening = _LEADING.match(body)
@@ -211,8 +261,12 @@ def _clause(raw: str, start: int, topic: _Topic) -> Clause | None:
     named, kind = _named(subject, topic)
     if not named:
         return None
+    named = topic.full(named)
     if voice == "copula" and head_noun(tail) in _PROFESSIONS:
         kind = "person"
+    if kind == "person" and topic.title and named.split()[-1] == topic.title.split()[-1]:
+        # "Robert Bruce "Bob" Adams" is looked for as "Bob Adams".
+        named = topic.full(topic.title, kind)
     end = _CLAUSE_END.search(tail)
     rest = tail[: end.start()] if end else tail
     return Clause(
@@ -294,7 +348,8 @@ def _verb_at(
         return None
     last = head.split()[-1]
     adverb = last if last in _ADVERBS else ""
-    subject = head[: len(head) - len(last)].strip() if last.endswith("ly") or adverb else head
+    is_adverb = bool(adverb) or (last.endswith("ly") and last.islower())
+    subject = head[: len(head) - len(last)].strip() if is_adverb else head
     if subject.lower().endswith((" to", " of", " and", " a", " the")) or not subject:
         return None
     tail = body[tokens[number].end() :].strip()
@@ -347,8 +402,38 @@ _FIRST_NAMES = listed(
 )
 
 
+_GENERIC = listed(
+    "University Cottage Village Duchy Museum Company Board Council Court Committee Institute"
+    " College"
+    " School Government Act Commission Party Church Army State States City Executive National Town"
+    " County District Department Ministry Parliament Senate Congress House Assembly President Prime"
+    " Minister King Queen Emperor Pope Mayor Governor Chairman Director Constructors Championship"
+    " Cup League Series Season Tour Album Band Song Film Study Group Team Club Center Centre North"
+    " South East West Northern Southern Eastern Western Old New First Second World War Day Year"
+    " Single Version Chapter Part Section Figure Table Report Program Project Internet Web"
+)
+"""Words with a capital that do not say which one is meant."""
+
+_NAMED_KINDS = listed(
+    "map round treaty effect theory law method test syndrome disease equation theorem process cycle"
+    " scale index algorithm gene protein virus dynasty empire degree award prize movement"
+    " revolution"
+    " crater comet telescope engine rifle aircraft language model curve paradox principle constant"
+    " number function transform distribution protocol format library framework server plugin"
+)
+"""Kinds of things that one name before them is enough for."""
+
+_GLUED = re.compile(r"%|[a-z](?:The|In|It|This|For|An)\b")
+"""A share, or two lines that a reader of pages joined."""
+
+_MOST_NAME = 7
+_LINKS = listed("of de la von van der the and du da di del")
+
+
 def _named(subject: str, topic: _Topic) -> tuple[str, str]:
-    """The subject with a name in it and its kind; ("", "") where it names nothing."""
+    """The subject with a name in it and its kind; ("", "") where it names nothing: a reader of the
+    question alone has to know which one is meant.
+    """
     known = topic.stands_for(subject)
     if known:
         return known, topic.kind or "thing"
@@ -356,35 +441,74 @@ def _named(subject: str, topic: _Topic) -> tuple[str, str]:
     first = words[0].lower().strip(",")
     if first in _OPENERS or first in _PRONOUNS or re.search(r"[,;:()]", subject):
         return "", ""
-    if re.search(r"\b(?:of|in|on|at|for) (?:the|this|a|an) [a-z-]+$", subject):
-        return "", ""
-    if any(word.lower() in ("who", "which", "that", "of") for word in words[-1:]):
-        return "", ""
-    if _is_bare_plural(words) and (len(words) > 1 or topic.knows(words[0].lower())):
-        return subject[0].lower() + subject[1:], "things"
+    is_title = bool(topic.title) and _bare(subject).lower() == _bare(topic.title).lower()
+    if is_title:
+        return _of_title(subject, topic)
     begins_plain = first in ("the", "a", "an")
-    inner = words[1:] if begins_plain else words
-    names = [word for word in inner if _NAME_WORD.fullmatch(word)]
-    # One capital at the start of a sentence may be no name at all.
     if begins_plain and first != "the":
         return "", ""
-    if not names or (len(words) == 1 and not begins_plain and not _is_sure(words[0], topic)):
+    inner = words[1:] if begins_plain else words
+    if not _is_clear_name(inner, subject):
         return "", ""
-    # The capital of a first word may be that of the sentence: "More than half of all ...".
-    is_lone = not begins_plain and len(words) > 1 and not _NAME_WORD.fullmatch(words[1])
-    if is_lone and words[1] not in ("of", "de", "von", "van", "and", "&", "the"):
-        return "", ""
-    # "the Village": many go by it.
-    is_bare = first == "the" and len(words) == 2 and words[1].isalpha() and words[1].istitle()
-    if _UNCLEAR.search(subject) or is_bare:
-        return "", ""
-    if words[0][0].isdigit() or "--" in subject or words[0].lower().endswith("ing"):
-        return "", ""
-    is_person = inner[0].lower() in _FIRST_NAMES and len(names) == len(inner) and len(inner) <= 4
-    if is_person or (topic.kind == "person" and subject == topic.title):
+    is_person = inner[0].lower() in _FIRST_NAMES and 2 <= len(inner) <= 4
+    if is_person and all(_NAME_WORD.fullmatch(word) for word in inner):
         return subject, "person"
     text = subject[0].lower() + subject[1:] if begins_plain else subject
     return text, "things" if words[-1].endswith("s") and begins_plain else "thing"
+
+
+def _of_title(subject: str, topic: _Topic) -> tuple[str, str]:
+    """The same, of a subject that is the document's title."""
+    words = subject.split()
+    # "Bone marrow is": a common noun with the capital of its sentence.
+    small = subject[0].lower() + subject[1:]
+    if _is_bare_plural(words):
+        return small if f" {small}" in topic.text else subject, "things"
+    if not topic.note and subject[1:].islower() and f" {small}" in topic.text:
+        return small, "thing"
+    is_name = any(map(str.isupper, subject[1:])) or len(words) > 1 or topic.kind == "person"
+    has_article = words[0] in ("The", "the", "A", "An")
+    if has_article and not topic.title.startswith(words[0]):
+        subject = subject[0].lower() + subject[1:]
+    is_person = topic.kind == "person" or (words[0].lower() in _FIRST_NAMES and len(words) > 1)
+    return subject, "person" if is_person and is_name else "thing"
+
+
+def _is_clear_name(inner: list[str], subject: str) -> bool:
+    """Whether words that are no title say which one is meant: two words of a name or more, or one
+    of letters and digits as no common word has.
+    """
+    if len({word.lower() for word in inner}) < len(inner) or _GLUED.search(subject):
+        return False
+    if not 1 <= len(inner) <= _MOST_NAME or _UNCLEAR.search(subject) or "--" in subject:
+        return False
+    if inner[0].lower().endswith("ing") or inner[0][0].isdigit() or re.search(r"['’]s?\s", subject):
+        return False
+    if re.search(r"\s\d{1,2}$|\b(?:of|in|on|at|for|to|by) (?:the|this|a|an) [a-z-]+$", subject):
+        return False
+    if any(word in by_past() for word in inner):
+        return False
+    if (
+        inner[-1].lower() in ("who", "which", "that", "of", "and", "or")
+        or " that " in f" {subject} "
+    ):
+        return False
+    if " and " in subject:
+        return False
+    names = [word for word in inner if _NAME_WORD.fullmatch(word) and word not in _GENERIC]
+    # The capital of the first word may be that of the sentence: "Scenes set in Iceland".
+    if inner[0] in names and subject.startswith(inner[0]) and not inner[-1][:1].isupper():
+        names.remove(inner[0])
+    if len(inner) > 1 and inner[0] in names and inner[1].islower() and inner[1] not in _LINKS:
+        names.remove(inner[0])
+    codes = [word for word in names if re.fullmatch(r"[A-Z]{3,}\w*|[A-Z]+\w*\d\w*", word)]
+    if len(names) == 1 and len(inner) == 2 and inner[1] in _NAMED_KINDS:
+        # "the Ruysch map", "the Doppler effect".
+        return names[0] == inner[0] and subject.startswith("The ")
+    # "Ferry Hall": of two capitals one says which hall.
+    if names and len(inner) > 1 and all(_NAME_WORD.fullmatch(word) for word in inner):
+        return True
+    return len(names) >= 2 or (len(inner) <= 2 and bool(codes))
 
 
 def _is_bare_plural(words: list[str]) -> bool:
@@ -400,8 +524,3 @@ def _is_bare_plural(words: list[str]) -> bool:
         and len(last) > 3
         and all(map(str.islower, words[1:]))
     )
-
-
-def _is_sure(word: str, topic: _Topic) -> bool:
-    """Whether a lone word at the start of a sentence is a name."""
-    return word == topic.title or bool(re.fullmatch(r"[A-Z]{2,}\w*|[A-Z]\w*\d\w*", word))

@@ -8,74 +8,95 @@ side of a known name that no passage touches.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ragassay.testsets.corpus import Corpus
 from ragassay.testsets.offline.drafts import Draft
 from ragassay.testsets.offline.facts import Fact
+from ragassay.testsets.offline.wording import asked, direct, indirect
 from ragassay.testsets.values import UNANSWERABLE
-from ragassay.testsets.words import content, plain, stem, stems
+from ragassay.testsets.words import content, listed, plain, stem, stems
 
+_ENTRY = "How much does it cost to get into {S}"
 # Side of a subject: the question, and the words of which one stands in any text that answers it.
 _OF_PERSONS = (
     ("How tall {be} {S}", "tall height metres meters feet inches foot cm centimetres"),
-    ("Who taught {S} to read", "taught teacher tutor school educated mother father learned"),
-    ("What {do} {S} like to eat", "eat ate food meal diet dish cook favourite favorite"),
+    (
+        "Who {be} {S} married to",
+        "married marry marries marriage wife husband spouse wed wedding partner divorced widow",
+    ),
+    (
+        "Where did {S} go to school",
+        "school college university educated education student studied attended graduated pupil",
+    ),
 )
 _OF_PLACES = (
     (
         "How many people visit {S} each year",
         "visit visitor tourist tourism attendance annually traveller visited",
     ),
-    ("Who pays for the upkeep of {S}", "pay paid fund funded upkeep maintain budget cost finance"),
-    ("What colour is the main door of {S}", "door gate entrance colour color painted"),
+    (_ENTRY, "fee entry admission ticket cost price charge free"),
+    ("Who owns {S}", "own owns owned owner ownership property belongs held holding bought trust"),
 )
-_OF_OTHERS = (
+_OF_MADE = (
     (
-        "Who was the first to write about {S}",
-        "write wrote written writer author describe described first coined mention mentioned book",
+        "How much did {S} cost",
+        "cost price worth budget million billion thousand spent expensive dollar paid pay fund",
     ),
     ("Who paid for {S}", "pay paid fund funded finance sponsor budget cost money investor"),
+)
+_OF_NAMES = (
     (
-        "What was {S} called before",
-        "name named rename renamed call called formerly known title titled previously replace"
-        " replaced replacing predecessor successor earlier originally",
+        "Who came up with the name {S}",
+        "name named names called call term coined title titled known derives derived word meaning",
     ),
 )
+_MADE = listed("build construct complete design found establish create restore renovate")
 _PLACE = re.compile(
     r"\b(?:Mount|River|Lake|Bridge|Castle|City|Park|Sea|Island|Museum|Arena|Tower|Wall|Library"
     r"|Station|Harbour|Garden|Church|Cathedral|Palace|Hall|Valley|Forest|Street|Town|Mountain)\b"
 )
 
-
-_BUILDING = re.compile(
-    r"\b(?:Museum|Library|Church|Castle|Hall|Palace|Cathedral|Arena|Tower|Abbey|School|Theatre)\b"
-)
+_HOUSE = re.compile(r"\b(?:Castle|Museum|Arena|Tower|Garden|Cathedral|Palace|Hall|Park|Abbey)\b")
 
 
-def unanswerable(fact: Fact, corpus: Corpus, others: list[str]) -> Iterator[Draft]:
-    """Drafts about the subject of a fact. others: names of the corpus, in an order of chance."""
+def unanswerable(
+    fact: Fact, corpus: Corpus, others: list[str], kinds: Mapping[str, str]
+) -> Iterator[Draft]:
+    """Drafts about the subject of a fact. others: names of the corpus, in an order of chance.
+    kinds: what each of them is.
+    """
     subject = fact.clause.subject
-    swapped = _unknown_name(subject, corpus, others)
+    if fact.asks in ("other", "why"):
+        return
+    alike = [name for name in others if kinds.get(name) == fact.clause.kind]
+    swapped = _unknown_name(subject, corpus, alike)
     if swapped and fact.asks in ("when", "where", "how many", "who", "relation"):
-        direct, indirect = fact.asked(swapped)
-        yield _draft(fact, direct, indirect, f"the corpus does not know {swapped}")
-    sides = _OF_OTHERS
+        form = asked(fact, swapped)
+        why = f"the corpus does not know {swapped}"
+        yield _draft(fact, direct(form), indirect(form), why)
+    sides: tuple[tuple[str, str], ...] = _OF_NAMES
     if fact.clause.kind == "person":
         sides = _OF_PERSONS
     elif _PLACE.search(subject) or fact.asks == "where":
         sides = _OF_PLACES
+    elif fact.clause.verb is not None and fact.clause.verb.base in _MADE:
+        sides = _OF_MADE
     for question, told_by in sides:
-        if "door" in question and not _BUILDING.search(subject):
+        if question == _ENTRY and not _HOUSE.search(subject):
             continue
-        if fact.clause.kind == "things" or is_told(corpus, subject, told_by.split()):
+        is_name = any(map(str.isupper, subject))
+        if sides is _OF_NAMES and subject.startswith("the "):
             continue
-        direct = question.replace("{S}", subject).replace("{do}", "did").replace("{be}", "was")
-        yield _draft(fact, direct, "", f"no passage tells this of {subject}")
+        if not is_name or fact.clause.kind == "things" or is_told(corpus, subject, told_by.split()):
+            continue
+        is_now = fact.clause.aux in ("is", "are") or fact.clause.voice == "present"
+        text = question.replace("{S}", subject).replace("{be}", "is" if is_now else "was")
+        yield _draft(fact, text, "", f"no passage tells this of {subject}")
 
 
-def _draft(fact: Fact, direct: str, indirect: str, why: str) -> Draft:
-    return Draft(UNANSWERABLE, direct, indirect, "", (fact,), 3, (why,), answerable=False)
+def _draft(fact: Fact, question: str, behind: str, why: str) -> Draft:
+    return Draft(UNANSWERABLE, question, behind, "", (fact,), 3, (why,), answerable=False)
 
 
 def is_told(corpus: Corpus, subject: str, words: list[str]) -> bool:

@@ -12,6 +12,9 @@ from itertools import chain, pairwise
 from ragassay.core import digest
 from ragassay.models.offline import OfflineModel
 from ragassay.testsets.corpus import Corpus
+from ragassay.testsets.offline.abbreviations import abbreviations, without_ambiguous
+from ragassay.testsets.offline.clauses import clauses, sentences
+from ragassay.testsets.offline.definitions import defined
 from ragassay.testsets.offline.drafts import (
     Draft,
     bridge,
@@ -22,12 +25,15 @@ from ragassay.testsets.offline.drafts import (
     reasoning,
     simple,
 )
+from ragassay.testsets.offline.explanations import explained
 from ragassay.testsets.offline.facts import Fact, facts
+from ragassay.testsets.offline.headings import asked_by_headings
 from ragassay.testsets.offline.unanswerable import unanswerable
 from ragassay.testsets.plan import Slot
 from ragassay.testsets.values import (
     SIMPLE,
     Evidence,
+    Passage,
     Question,
 )
 from ragassay.testsets.words import overlap
@@ -37,6 +43,9 @@ LABEL = "written offline by rules: easier than real questions"
 
 _MOST_PASSAGES = 5000
 """Passages that are read for facts; of a larger corpus an even sample."""
+
+_NO_SECOND = ("what is", "subject", "other", "why")
+"""What the second fact of two hops does not ask for."""
 
 _DEFINITION, _USE, _OTHER_TOPIC = 0.7, 3.0, 1.0
 """What counts against a draft beside its words: that it asks for a definition, each question about
@@ -55,6 +64,10 @@ class OfflineWriter:
     seed: int = 0
     foreign: list[str] = field(default_factory=list)
     """Documents in another language than English, which this writer does not read."""
+    abbreviations: set[str] = field(default_factory=set)
+    """Ids of the questions for what an abbreviation stands for that were proposed."""
+    headings: set[str] = field(default_factory=set)
+    """Ids of those that headings ask, in the words of who wrote the document."""
     _costs: dict[int, float] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -68,8 +81,13 @@ class OfflineWriter:
                 if passage.document not in self.foreign:
                     self.foreign.append(passage.document)
                 continue
-            found.setdefault(passage.document, []).extend(facts(passage))
-        return _without_shared_titles(found)
+            found.setdefault(passage.document, []).extend(every_fact(passage))
+        return without_ambiguous(_without_shared_titles(found))
+
+    @property
+    def askable(self) -> list[str]:
+        """The documents that it can ask about."""
+        return [document for document, made in self.by_document.items() if made]
 
     @cached_property
     def drafts(self) -> dict[str, list[Draft]]:
@@ -88,22 +106,25 @@ class OfflineWriter:
         """
         known = self._costs.get(id(draft))
         if known is None:
-            share = overlap(draft.direct, _sources(draft))
+            share = overlap(draft.direct, _sources(draft)) if draft.answerable else None
             known = 1.0 if share is None else 2 * share
-            if draft.type == SIMPLE and draft.facts[0].asks == "what is":
+            if draft.type == SIMPLE and draft.facts[0].is_easy:
                 known += _DEFINITION
+            if draft.type == SIMPLE and draft.facts[0].is_heading:
+                known = 0.0
             self._costs[id(draft)] = known
         return known
 
     def _all(self, dice: random.Random) -> Iterator[Draft]:
-        names = sorted({fact.clause.subject for fact in self._facts()})
+        kinds = {fact.clause.subject: fact.clause.kind for fact in self._facts()}
+        names = sorted(kinds)
         dice.shuffle(names)
         for made in self.by_document.values():
             for number, fact in enumerate(made):
                 yield simple(fact)
                 yield from _of(counterfactual(fact, dice.randrange(6)))
                 yield from _of(false_premise(fact, dice.randrange(6)))
-                yield from unanswerable(fact, self.corpus, names)
+                yield from unanswerable(fact, self.corpus, names, kinds)
                 for other in made[:number]:
                     yield from _of(follow_up(other, fact))
             yield from reasoning(made)
@@ -130,7 +151,7 @@ class OfflineWriter:
                 continue
             for other in about:
                 is_apart = other.passage.document != fact.passage.document
-                if is_apart and other.asks not in ("what is", "subject"):
+                if is_apart and other.asks not in _NO_SECOND:
                     yield from _of(bridge(fact, other))
 
     def candidates(self, slot: Slot, uses: Mapping[str, int]) -> Iterator[Question]:
@@ -147,7 +168,13 @@ class OfflineWriter:
                 cost += _OTHER_TOPIC
             ranked.append((cost, place))
         for _, place in sorted(ranked):
-            yield self._question(self.drafts[slot.type][place], slot)
+            draft = self.drafts[slot.type][place]
+            question = self._question(draft, slot)
+            if draft.type == SIMPLE and draft.facts[0].is_abbreviation:
+                self.abbreviations.add(question.id)
+            if draft.type == SIMPLE and draft.facts[0].is_heading:
+                self.headings.add(question.id)
+            yield question
 
     def _question(self, draft: Draft, slot: Slot) -> Question:
         text = styled(draft, slot.style, slot.persona)
@@ -174,11 +201,27 @@ class OfflineWriter:
 def styled(draft: Draft, style: str, persona: str) -> str:
     """The draft in a style: as a question, as it is typed into a search box, or in conversation."""
     if style == "search words":
-        return draft.direct[0].lower() + draft.direct[1:]
+        typed = draft.keywords or draft.direct
+        return typed.lower()
     if style == "conversation" and draft.indirect:
         opening = {"expert": "Please tell me", "newcomer": "Can you tell me"}.get(persona)
+        if draft.type == SIMPLE and draft.facts[0].asks == "what is":
+            opening = {"expert": "Please explain"}.get(persona, "Can you explain")
         return f"{opening or 'Do you know'} {draft.indirect}{'.' if persona == 'expert' else '?'}"
     return draft.direct + "?"
+
+
+def every_fact(passage: Passage) -> list[Fact]:
+    """All that can be asked of a passage: of its clauses, definitions, abbreviations, headings."""
+    read = clauses(passage)
+    found = facts(passage, read)
+    for clause in read:
+        found += defined(passage, clause)
+    places = sentences(passage)
+    found += explained(passage, places, read)
+    found += abbreviations(passage, places)
+    found += asked_by_headings(passage)
+    return found
 
 
 def _without_shared_titles(found: Mapping[str, list[Fact]]) -> dict[str, list[Fact]]:

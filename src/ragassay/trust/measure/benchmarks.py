@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ragassay.core import Certificate, JudgeBenchmark, JudgeFigures, Profile
+from ragassay.core import Certificate, JudgeBenchmark, JudgeFigures, Profile, SetupError, shorten
 from ragassay.trust.measure.context import MeasuringContext, measuring_context
 from ragassay.trust.option_checks import check_costs, check_cuts, check_draws
 
 if TYPE_CHECKING:
     from ragassay.trust.label_table import LabelTable
+    from ragassay.trust.setups import BuiltSetUp
 
 NOT_APPLICABLE = "not applicable"
 """How a reason begins (`run_verdicts`) for which a row needs no verdict."""
+_PUBLISHED_NEGATIVES = ("shuffled",)
 MOST_LOST = 0.05
 """Share of lost verdicts up to which a benchmark still makes a certificate."""
 
@@ -70,6 +73,9 @@ def run_benchmark(
     draws: int = 2000,
     seed: int = 0,
     certificate: bool = True,
+    setup: str | None = None,
+    negatives: Sequence[str] = _PUBLISHED_NEGATIVES,
+    sample: int | None = None,
     **options: Any,
 ) -> BenchmarkResult:
     """Set judges beside the human labels of a source.
@@ -81,16 +87,16 @@ def run_benchmark(
     recorded ones too; "recorded:*" = all; "recorded:FILE#COLUMN" = of another file, by id);
     "run:ID" (the scores of a run in the store, by id). cut, judge_cut, fp_cost, fn_cost, worst,
     draws, seed: see `trust.compare`. certificate: put what was measured of every judge that was
-    asked into the store, where runs of that judge find it. options: metric (what is asked, by
-    default what the rows' `task` says) and store; label, scale, slice, cluster, where, mapping,
-    format of `trust.read_labels`; and those of `ragassay.evaluate` (rubrics, base_url, max_cost,
-    no_network ...) for judges that are asked.
+    asked into the store, where runs of that judge find it. setup, negatives, sample: of
+    `trust.setups.build_setup`, labels being its path. options: rivals (names of `trust.rivals`);
+    metric (what is asked, by default what the rows' `task` says) and store; label, scale, slice,
+    cluster, where, mapping, format of `trust.read_labels`; and those of `ragassay.evaluate`
+    (rubrics, base_url, max_cost, no_network ...) for judges that are asked.
 
     Raises SetupError (E0205 where judge, metric or cut is missing), DataError (E0313 to E0315), and
     what `evaluate` raises; BudgetExhausted E0604 or Interrupted where a judge was stopped before
     the last row: nothing is measured on half of the rows, and the same call goes on where it was.
-    Caps are for all judges together. A row whose verdict was lost is counted under the judge's
-    `missing`, never scored.
+    Caps are for all judges together. A row whose verdict was lost counts as `missing`.
     """
     from ragassay.trust.comparison import compare
 
@@ -98,12 +104,13 @@ def run_benchmark(
     check_cuts(cut, judge_cut)
     check_costs(fp_cost, fn_cost)
     options |= {"cut": cut, "judge_cut": judge_cut, "judge_cuts": judge_cuts}
+    labels = _source(labels, setup, negatives, sample, seed, options)
     context = measuring_context(labels, judge, default_judge="offline", **options)
     figures = compare(
         context.table,
         context.verdicts,
         metric=context.metric,
-        cut=cut,
+        cut=context.cut,
         judge_cut=judge_cut,
         fp_cost=fp_cost,
         fn_cost=fn_cost,
@@ -115,6 +122,69 @@ def run_benchmark(
     return _result(context, figures, certificate)
 
 
+def _one_slice(slices: object, slice_field: object) -> str:
+    """The field to slice by, of a caller who names it as `evaluate` does. Raises SetupError E0205.
+
+    A benchmark has one; `evaluate` takes several, by name.
+    """
+    names = [slices] if isinstance(slices, str) else list(slices or ())  # type: ignore[call-overload]
+    if len(names) == 1 and isinstance(names[0], str) and slice_field in (None, names[0]):
+        return names[0]
+    raise SetupError(
+        "E0205",
+        "A benchmark is sliced by one field.",
+        where="slices",
+        why=f"{len(names)} are named" if slice_field is None else "slice names one as well",
+        fix='write slice="FIELD"',
+    )
+
+
+def _source(
+    labels: object,
+    setup: str | None,
+    negatives: Sequence[str],
+    sample: int | None,
+    seed: int,
+    options: dict[str, Any],
+) -> object:
+    """The labels, or the rows of the set-up that is built from them.
+
+    options: of `run_benchmark`; a field named as `evaluate` names it is put where it belongs.
+    """
+    if "slices" in options:
+        options["slice"] = _one_slice(options.pop("slices"), options.get("slice"))
+    if setup is not None:
+        built = _built(setup, labels, negatives, sample, seed)
+        if tell := options.get("tell"):
+            tell(f"{setup}: {len(built.rows):,} rows from {shorten(', '.join(built.files), 200)}")
+        return built
+    if sample is not None or tuple(negatives) != _PUBLISHED_NEGATIVES:
+        raise SetupError(
+            "E0205",
+            "Only a set-up is sampled, or given wrong answers.",
+            where="--sample, --negatives",
+            fix="name the set-up: --setup triad-answer",
+        )
+    return labels
+
+
+def _built(
+    setup: str, path: object, negatives: Sequence[str], sample: int | None, seed: int
+) -> BuiltSetUp:
+    """The rows of a standard set-up. Raises SetupError E0205 where `path` is none."""
+    from ragassay.trust.setups import build_setup
+
+    if not isinstance(path, str | os.PathLike):
+        raise SetupError(
+            "E0205",
+            "A set-up is built from files.",
+            where="labels",
+            why=f"{type(path).__name__} is no path",
+            fix="give the path of your copy of the set",
+        )
+    return build_setup(setup, path, negatives=negatives, sample=sample, seed=seed)
+
+
 def _result(
     context: MeasuringContext, figures: JudgeBenchmark, certificate: bool
 ) -> BenchmarkResult:
@@ -123,14 +193,14 @@ def _result(
         rubrics={name: judge_run.rubrics for name, judge_run in context.judge_runs.items()},
         runs={name: judge_run.run for name, judge_run in context.judge_runs.items()},
         profiles={name: judge_run.profile for name, judge_run in context.judge_runs.items()},
-        kind=_kind(context.table),
+        kind=label_kind(context.table),
     )
     if certificate and context.judge_runs:
         result = replace(result, certificates=_issue_certificates(context, result))
     return result
 
 
-def _kind(table: LabelTable) -> str:
+def label_kind(table: LabelTable) -> str:
     """Where the labels are from, as in a certificate."""
     if not table.constructed:
         return "human"
@@ -175,7 +245,7 @@ def _issue_certificates(
             profile=judge_run.profile,
             kind=result.kind,
             version=__version__,
-            design=_design(context.table),
+            design=label_design(context.table),
         )
         certificates.append(certificate)
     with open_store(context.store) as store:
@@ -184,7 +254,7 @@ def _issue_certificates(
     return tuple(certificates)
 
 
-def _design(table: LabelTable) -> str:
+def label_design(table: LabelTable) -> str:
     """How the labelled rows were drawn, as in a certificate."""
     if not table.drawn.chance:
         return "as given"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ragassay.core import SetupError, nearest
+from ragassay.core import SetupError, nearest, shorten
 from ragassay.trust.measure.context import measuring_context
 from ragassay.trust.option_checks import check, check_costs, check_draws
 
 if TYPE_CHECKING:
+    from ragassay.core import Certificate
     from ragassay.scoring.calibration import Calibration, CutChange
     from ragassay.trust.alignment import Aligned
     from ragassay.trust.label_table import FloatArray
@@ -24,6 +26,7 @@ class CalibrationResult:
     better.
 
     missing: rows of the labels that the judge has no verdict for. calibrations: one a kind of map.
+    saved: the certificate that holds the map, where it was stored as a judge.
     """
 
     judge: str
@@ -31,6 +34,7 @@ class CalibrationResult:
     calibrations: tuple[Calibration, ...]
     change: CutChange
     note: str = ""
+    saved: Certificate | None = None
 
 
 def calibrate(
@@ -43,21 +47,26 @@ def calibrate(
     folds: int = 5,
     draws: int = 2000,
     seed: int = 0,
+    save: str | None = None,
     **options: Any,
 ) -> CalibrationResult:
     """Map one judge's scores to probabilities by each of `kinds`, and try the cut that is best by
     `figure`.
 
     Everything is out-of-fold, folds by cluster; a new cut is tested on rows that it was not chosen
-    on. labels, judge: as for `ragassay.benchmark`. costs: of a wrong pass and a wrong fail, for
-    figure "cost". options: as for `ragassay.benchmark`, cut and judge_cut included. Raises
-    SetupError E0101 for a figure or kind that is none, E0205 where several judges are named;
-    DataError E1202 for rows that were drawn with unequal chances.
+    on. save: the best map is stored as the judge "calibrated:SAVE", with a certificate of its
+    out-of-fold figures. labels, judge: as for `ragassay.benchmark`. costs: of a wrong pass and a
+    wrong fail, for figure "cost". options: as for `ragassay.benchmark`, cut and judge_cut included.
+    Raises SetupError E0101 for a figure, kind or name that is none, E0205 where several judges are
+    named, or where one is to be stored that cannot be run; DataError E1202 for rows that were drawn
+    with unequal chances.
     """
     check_draws(draws, seed)
     check_costs(*costs)
     check("--folds", folds, 2, 1000, "5 is usual")
     _check_names(figure, kinds)
+    if save is not None:
+        _check_name(save)
     context = measuring_context(
         labels, judge, default_judge="offline", needs_equal="ragassay calibrate", **options
     )
@@ -74,7 +83,14 @@ def calibrate(
             fix="see docs/trust.md",
         ) from None
     missing = len(context.table) - len(aligned.ratings.score)
-    return CalibrationResult(aligned.verdicts.judge, missing, calibrations, change, _note(aligned))
+    result = CalibrationResult(
+        aligned.verdicts.judge, missing, calibrations, change, _note(aligned)
+    )
+    if save is None:
+        return result
+    from ragassay.trust.measure.calibrated_judges import save_map
+
+    return replace(result, saved=save_map(context, aligned, calibrations, save, folds, draws, seed))
 
 
 def present_cut(judge: Aligned) -> float:
@@ -85,13 +101,13 @@ def present_cut(judge: Aligned) -> float:
         return float(judge.cut)
     # The metric's own verdict is no cut on its score; the lowest score that passes is the nearest
     # thing to one.
-    score = _scores(judge)
+    score = scores_of(judge)
     passing = score[judge.ratings.passes]
     # Where nothing passes, the cut is just above the highest score.
     return float(passing.min()) if len(passing) else float(np.nextafter(score.max(), np.inf))
 
 
-def _scores(judge: Aligned) -> FloatArray:
+def scores_of(judge: Aligned) -> FloatArray:
     """The judge's scores, from 0 to 1 where it has such ones."""
     ratings = judge.ratings
     return ratings.score if ratings.unit is None else ratings.unit
@@ -117,6 +133,17 @@ def _check_names(figure: str, kinds: Sequence[str]) -> None:
             )
 
 
+def _check_name(name: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", name):
+        raise SetupError(
+            "E0101",
+            "A judge's name is letters, digits, dots, dashes and underlines.",
+            where="--save",
+            why=shorten(name, 60),
+            fix="such as --save support",
+        )
+
+
 def _calibrations(
     judge: Aligned, kinds: Sequence[str], folds: int, draws: int, seed: int
 ) -> tuple[Calibration, ...]:
@@ -129,7 +156,7 @@ def _calibrations(
         if kind == "beta" and judge.ratings.unit is None:
             continue
         measured = calibration.calibrate(
-            _scores(judge),
+            scores_of(judge),
             judge.ratings.truth,
             judge.ratings.cluster,
             kind=kind,  # type: ignore[arg-type]
@@ -148,7 +175,7 @@ def _cut_change(
     from ragassay.scoring import calibration
 
     return calibration.change_cut(
-        _scores(judge),
+        scores_of(judge),
         judge.ratings.truth,
         present_cut(judge),
         judge.ratings.cluster,
@@ -165,7 +192,7 @@ def _note(judge: Aligned) -> str:
     notes = []
     if judge.ratings.unit is None:
         notes.append("the scores are no probabilities: beta calibration is left out")
-    passes_by_cut = _scores(judge) >= present_cut(judge)
+    passes_by_cut = scores_of(judge) >= present_cut(judge)
     if bool((passes_by_cut != judge.ratings.passes).any()):
         notes.append(
             "the judge's own verdict is no cut on its score: its lowest passing score stands for it"

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from ragassay.core import BadRow, DataError, Profile, Sample, SetupError, nearest, shorten
 from ragassay.trust.measure.run_table import RunLabels, labels_of_named_run
 from ragassay.trust.option_checks import check_cuts
+from ragassay.trust.rivals import Rival, rivals_of
+from ragassay.trust.setups import BuiltSetUp
 
 if TYPE_CHECKING:
     from ragassay.api import Run
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 
 _RECORDED = "recorded:"
 _RUN = "run:"
+_FITTED = (
+    "its map was fitted on these very labels, so the figures are too good; its certificate has"
+    " those of other rows"
+)
 _EVERY_RECORDED = _RECORDED + "*"
 # Kinds of judges that are made of two, whose names a comma may separate.
 _OF_TWO = ("cascade:", "checked:")
@@ -169,30 +175,32 @@ def measuring_context(
     mapping: Mapping[str, str] | None = None,
     format: str | None = None,
     store: str | os.PathLike[str] | None = None,
+    rivals: Sequence[str] = (),
     **options: Any,
 ) -> MeasuringContext:
     """Read the labels, and read or ask what the judges say of their rows.
 
     The arguments are those of `run_benchmark`; labels may also be a run, or name one, whose
-    imported labels are meant. default_judge: of a file where none is named; that of a run is its
-    own. needs_equal: the command, where it cannot weight rows: unequal chances are then refused
-    with DataError E1202, before any judge is asked. Cuts are checked before anything is read, and
-    the options of `evaluate` before anything is asked.
+    imported labels are meant, or a set-up that was built. default_judge: of a file where none is
+    named; that of a run is its own. needs_equal: the command, where it cannot weight rows: unequal
+    chances are then refused with DataError E1202, before any judge is asked. Cuts are checked
+    before anything is read, and the options of `evaluate` before anything is asked.
     """
     from ragassay.trust.measure.capped_runs import CappedRuns
 
     check_cuts(cut, judge_cut)
-    of_run = labels_of_named_run(labels, metric, store)
-    if of_run is not None:
-        labels, metric = of_run.rows, of_run.metric
+    given = labels if isinstance(labels, BuiltSetUp) else labels_of_named_run(labels, metric, store)
+    if given is not None:
+        metric, cut, default_judge = _given(given, metric, cut, default_judge)
+        labels = given.rows
         label, mapping, format = "label", None, None
-        default_judge = f"{_RUN}{of_run.run}"  # its verdicts are there already
+    asked_rivals = rivals_of(rivals, given.name if isinstance(given, BuiltSetUp) else "")
     names = judges_of(judge or default_judge)
     labels = list(labels) if isinstance(labels, Iterator) else labels  # it is read more than once
     source = LabelSource(labels, mapping, format)
     table = _read_table(
         labels,
-        of_run,
+        given,
         label=label,
         judges=_recorded_in_rows(names),
         slice=slice,
@@ -205,22 +213,35 @@ def measuring_context(
     _check_equal_chances(table, needs_equal)
     metric_name = _metric_of(names, metric, table)
     reader = _VerdictReader(source, table, metric_name, CappedRuns(options, store), store)
-    for name in names:
-        reader.read(name)
-    verdicts = _with_cuts(reader.verdicts, judge_cuts or {})
-    return MeasuringContext(
-        source, table, verdicts, metric_name, reader.judge_runs, cut, judge_cut, store
-    )
+    reader.read_all(names, asked_rivals)
+    judges = _with_cuts(reader.verdicts, judge_cuts or {})
+    runs = reader.judge_runs
+    return MeasuringContext(source, table, judges, metric_name, runs, cut, judge_cut, store)
 
 
-def _read_table(labels: object, of_run: RunLabels | None, **reading: Any) -> LabelTable:
-    """The table of the labels. of_run: the run that they were imported for, None for a file."""
+def _given(
+    given: RunLabels | BuiltSetUp, metric: str | None, cut: float | None, judge: str
+) -> tuple[str | None, float | None, str]:
+    """Metric, cut and usual judge, where a run or a set-up says them."""
+    if isinstance(given, RunLabels):
+        # Its verdicts are there already.
+        return given.metric, cut, f"{_RUN}{given.run}"
+    return metric or given.standard.metric, given.standard.cut if cut is None else cut, judge
+
+
+def _read_table(labels: object, given: RunLabels | BuiltSetUp | None, **reading: Any) -> LabelTable:
+    """The table of the labels. given: the run that they were imported for, or the set-up that they
+    were built by; None for a file.
+    """
     from ragassay.trust.label_table import read_labels
 
-    if of_run is None:
+    if given is None:
         return read_labels(labels, **reading)
-    table = read_labels(labels, population=of_run.population, **reading)
-    return replace(table, source=of_run.source, notes=(*of_run.notes, *table.notes))
+    if isinstance(given, RunLabels):
+        table = read_labels(labels, population=given.population, **reading)
+    else:
+        table = replace(read_labels(labels, **reading), source_hash=given.content_hash)
+    return replace(table, source=given.source, notes=(*given.notes, *table.notes))
 
 
 def _metric_of(names: Sequence[str], metric: str | None, table: LabelTable) -> str:
@@ -289,6 +310,13 @@ class _VerdictReader:
         self.verdicts: dict[str, Verdicts] = {}
         self.judge_runs: dict[str, JudgeRun] = {}
 
+    def read_all(self, names: Sequence[str], rivals: Sequence[Rival]) -> None:
+        """Read or ask each judge, and ask its model as each rival."""
+        for name in names:
+            self.read(name)
+            for rival in rivals:
+                self.read_rival(name, rival)
+
     def read(self, name: str) -> None:
         """Read or ask the judge of this name, or every recorded one."""
         from ragassay.trust.alignment import recorded
@@ -305,6 +333,23 @@ class _VerdictReader:
         else:
             self._ask(name)
 
+    def read_rival(self, name: str, rival: Rival) -> None:
+        """Ask the model of this judge with a rival's rubric; it is shown as "JUDGE as RIVAL".
+
+        Passed over for judges that read no rubric: recorded ones, runs, and the offline judge.
+        """
+        from ragassay.trust.measure.run_verdicts import verdicts_of_run
+
+        if name == "offline" or name.startswith((_RECORDED, _RUN, "local:")):
+            return
+        rows = self._source.samples(self._table.ids)
+        title = f"benchmark of {Path(self._table.source).name}, {rival.name}"
+        # Its rubric alone: the user's own may have the same id.
+        with self._capped_runs.run(
+            rows, rival.metric, title, judge=name, rubrics=[rival.file]
+        ) as run:
+            self._add(verdicts_of_run(self._table, f"{name} as {rival.name}", run, rival.metric))
+
     def _add(self, verdicts: Verdicts) -> None:
         self.verdicts[verdicts.judge] = verdicts
 
@@ -313,11 +358,24 @@ class _VerdictReader:
 
         with self._run_of(name) as run:
             manifest = run.manifest
-            self._add(verdicts_of_run(self._table, name, run, self._metric))
+            verdicts = verdicts_of_run(self._table, name, run, self._metric)
+            if self._is_fitted_on_these(run):
+                # No certificate: the judge has one, of rows that its map was not fitted on.
+                self._add(replace(verdicts, warnings=(*verdicts.warnings, _FITTED)))
+                return
+            self._add(verdicts)
             profile = profile_of_run(self._table, run)
             self.judge_runs[name] = JudgeRun(
                 run.id, manifest.judge.uri, manifest.judge.rubrics, profile
             )
+
+    def _is_fitted_on_these(self, run: Run) -> bool:
+        """Whether the run's judge is calibrated on these very labels."""
+        from ragassay.runs.calibration import map_of
+        from ragassay.runs.options import restore
+
+        score_map = map_of(restore(run.manifest, {}))
+        return score_map is not None and score_map.data_hash == self._table.labels_hash
 
     def _run_of(self, name: str) -> Run:
         """The run with this judge's answers: one of the store, or a new one over labelled rows."""

@@ -32,6 +32,7 @@ Kind = Literal["pass", "mean"]
 # Options of a run that say who judges and how, and so hold for further rows as well.
 _JUDGING = (
     "judge",
+    "calibration",
     "base_url",
     "api_key_env",
     "rubrics",

@@ -23,6 +23,7 @@ from ragassay.core import (
 )
 from ragassay.runs.label_scales import BINARY, default_cut, scale_of_labels
 from ragassay.store.label_queue import wants_more
+from ragassay.trust.decisions import independent
 
 if TYPE_CHECKING:
     from ragassay.scoring.annotators import PeopleAgreement
@@ -31,8 +32,12 @@ if TYPE_CHECKING:
 JUDGE = "\0judge"
 """The judge as one who labels, beside people: no person can have this name."""
 PEOPLE = "\0people"
+FIRST, AGAIN = "\0first", "\0again"
+"""A person's label of a row, and the one that they gave when they were handed it again."""
 DOUBLE_EVERY = 7
 """Every seventh row is labelled by two people, so that their agreement is known: 14 %."""
+REPEAT_EVERY = 10
+"""Of so many rows a person gets one once more, at least five others later."""
 HALF_WIDTH = 0.03
 FIFTHS = 5
 DRAWS = 500
@@ -76,7 +81,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Dispute:
-    """A row on which a person and the judge, or two people, differ. labels: person -> value."""
+    """A row on which people and the judge differ. labels: (person, value, rationale) of each."""
 
     row_id: str
     index: int
@@ -84,6 +89,15 @@ class Dispute:
     judge: float
     passes: bool
     judge_rationale: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """A row on which people are tied. labels: (person, value, rationale) of each."""
+
+    row_id: str
+    index: int
+    labels: tuple[tuple[str, float, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +109,8 @@ class LabelProgress:
     with_judge: people's majority beside the judge, pass or fail. needed: labels in all for the pass
     rate within 3 points, in words. disputes: rows on which judge and people differ, or people are
     tied. reliability: the share that people pass by the judge's score, in fifths of [0, 1].
+    with_themselves: agreement of people with their own earlier labels, on `repeated` rows that they
+    were given twice without being told.
     """
 
     metric: str
@@ -109,6 +125,8 @@ class LabelProgress:
     disputes: tuple[Dispute, ...]
     ties: tuple[str, ...]
     reliability: tuple[ReliabilityBin, ...] = ()
+    with_themselves: tuple[Figure, ...] = ()
+    repeated: int = 0
 
 
 def label_task(metric: str) -> LabelTask:
@@ -195,7 +213,8 @@ def label_progress(store: Store, run_id: str, metric: str, *, seed: int = 0) -> 
     """How far the labels of a metric have come. Only rows with a label are read."""
     queue = store.to_label(run_id, metric)
     labels = store.labels(run_id, metric)
-    latest = _latest(store.label_answers(run_id, metric))
+    answers = store.label_answers(run_id, metric)
+    latest = _latest(answers)
     finished = 0
     for row in queue:
         values = [answer.value for answer in latest.get(row.row_id, {}).values()]
@@ -205,6 +224,7 @@ def label_progress(store: Store, run_id: str, metric: str, *, seed: int = 0) -> 
     labelled = {label.row_id for label in labels}
     rows = {row_id: store.row(run_id, row_id) for row_id in sorted(labelled)}
     judged = _judged(rows, metric)
+    twice = _twice(answers)
     return LabelProgress(
         metric=metric,
         chosen=len(queue),
@@ -218,7 +238,37 @@ def label_progress(store: Store, run_id: str, metric: str, *, seed: int = 0) -> 
         disputes=_disputes(labels, rows, judged, metric, cut),
         ties=_ties(labels),
         reliability=_reliability(labels, rows, metric, cut),
+        with_themselves=_with_themselves(twice, rows, seed),
+        repeated=len(twice),
     )
+
+
+def repeat_due(answers: Sequence[LabelAnswer]) -> str | None:
+    """The row that a person is given once more now, None for none. answers: of this person, in the
+    order in which they were given.
+    """
+    seen = {answer.row_id for answer in answers if answer.revealed}
+    first = list(dict.fromkeys(answer.row_id for answer in answers if not answer.repeat))
+    repeated = {answer.row_id for answer in answers if answer.repeat}
+    place = len(repeated) * REPEAT_EVERY
+    if len(first) < place + REPEAT_EVERY:
+        return None
+    # Of the first five of each ten: the other five at least lie between.
+    blind = [row_id for row_id in first[place : place + 5] if row_id not in seen]
+    return next((row_id for row_id in blind if row_id not in repeated), None)
+
+
+def tied_rows(store: Store, run_id: str, metric: str) -> list[Tie]:
+    """The rows on which people are tied, with what each said."""
+    labels = store.labels(run_id, metric)
+    tied = []
+    for row_id in _ties(labels):
+        row = store.row(run_id, row_id)
+        if row is not None:
+            said = [label for label in labels if label.row_id == row_id]
+            lines = tuple((label.annotator, label.value, label.rationale) for label in said)
+            tied.append(Tie(row_id, row.index, lines))
+    return tied
 
 
 Rows = Mapping[str, RowResult | None]
@@ -227,8 +277,44 @@ Rows = Mapping[str, RowResult | None]
 def _latest(answers: Iterable[LabelAnswer]) -> dict[str, dict[str, LabelAnswer]]:
     latest: dict[str, dict[str, LabelAnswer]] = {}
     for answer in answers:
-        latest.setdefault(answer.row_id, {})[answer.annotator] = answer
+        if not answer.repeat:
+            latest.setdefault(answer.row_id, {})[answer.annotator] = answer
     return latest
+
+
+def _twice(answers: Iterable[LabelAnswer]) -> list[tuple[str, float, float]]:
+    """(row, value, value when asked again) of what somebody was asked twice and could tell."""
+    before: dict[tuple[str, str], float | None] = {}
+    pairs = []
+    for answer in answers:
+        key = (answer.row_id, answer.annotator)
+        if not answer.repeat:
+            before[key] = answer.value
+            continue
+        first = before.get(key)
+        if first is not None and answer.value is not None:
+            pairs.append((answer.row_id, first, answer.value))
+    return pairs
+
+
+def _with_themselves(
+    twice: Sequence[tuple[str, float, float]], rows: Rows, seed: int
+) -> tuple[Figure, ...]:
+    """Agreement of first and second answers, over clusters of rows."""
+    from ragassay.scoring import annotators
+
+    if not twice:
+        return ()
+    known = _clusters(rows)
+    votes: list[HumanLabel] = []
+    clusters: dict[str, str | None] = {}
+    for number, (row_id, first, again) in enumerate(twice):
+        # Two people may have been asked about one row twice: each pair is one of its own.
+        own = f"{number} {row_id}"
+        votes += [HumanLabel(own, "", FIRST, first), HumanLabel(own, "", AGAIN, again)]
+        clusters[own] = known.get(row_id) or row_id
+    agreement = annotators.measure(annotators.votes(votes, clusters), draws=DRAWS, seed=seed)
+    return agreement.pairs[0].figures
 
 
 def _cut(labels: Sequence[HumanLabel], metric: str) -> float:
@@ -283,7 +369,7 @@ def _clusters(rows: Rows) -> dict[str, str | None]:
 def _among_people(labels: Sequence[HumanLabel], rows: Rows, seed: int) -> PeopleAgreement | None:
     from ragassay.scoring import annotators
 
-    table = annotators.votes(labels, _clusters(rows))
+    table = annotators.votes(independent(labels), _clusters(rows))
     if len(table.people) < 2:
         return None
     agreement = annotators.measure(table, draws=DRAWS, seed=seed)
@@ -360,7 +446,9 @@ def _needed(labels: Sequence[HumanLabel], cut: float) -> str:
     passed = sum(value >= cut for value in values)
     # Laplace's rule: three labels that all pass do not show that all rows do.
     rate = (passed + 1) / (len(values) + 2)
-    return plan("width", half_width=HALF_WIDTH, rate=rate).sentence
+    asked = plan("width", half_width=HALF_WIDTH, rate=rate)
+    more = max(0, asked.labels - len(values))
+    return f"{asked.sentence} That is {more:,} more." if values else asked.sentence
 
 
 def _disputes(

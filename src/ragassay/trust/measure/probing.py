@@ -64,7 +64,7 @@ def probe(
         answers.ask(metric)
     trials = [trial for trial in battery.trials if trial.metric in answers.runs]
     probes, families = summarise(trials, answers.outcome, FAMILIES, mark)
-    return BatteryResult(
+    result = BatteryResult(
         judge=judge,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         version=__version__,
@@ -78,6 +78,19 @@ def probe(
         calls=capped_runs.calls,
         cost=capped_runs.cost if capped_runs.cost_known else None,
     )
+    _keep(result, store)
+    return result
+
+
+def _keep(result: BatteryResult, store: str | os.PathLike[str] | None) -> None:
+    """Keep the report, to be looked at again."""
+    from ragassay.api import open_store
+    from ragassay.runs.kept_reports import PROBING, keep_report
+    from ragassay.trust.judge_reports import probe_report
+
+    with open_store(store) as opened:
+        blocks = probe_report(result, details=True)
+        keep_report(opened, PROBING, result.judge, blocks, judge=result.judge)
 
 
 def _model_name(judge: str) -> str:

@@ -35,6 +35,62 @@
     if (link) link.click();
     return Boolean(link);
   };
+  // Going somewhere by name. Places come from the server, their texts stay texts.
+  const go = $("go");
+  let asked = 0;
+  const look = async () => {
+    const now = (asked += 1);
+    const query = new URLSearchParams(new FormData(go.querySelector("form")));
+    query.set("format", "json");
+    let places = [];
+    try {
+      const answer = await fetch(`/find?${query}`);
+      if (answer.status === 401) return location.reload();
+      places = await answer.json();
+    } catch {
+      $("go-says").textContent = "The server does not answer.";
+      return;
+    }
+    if (now !== asked) return;
+    $("go-places").replaceChildren(
+      ...places.map((place) => {
+        const item = document.createElement("li");
+        const link = document.createElement("a");
+        link.href = place.address;
+        link.textContent = place.title;
+        const kind = document.createElement("span");
+        kind.className = "dim";
+        kind.textContent = ` ${place.kind}`;
+        item.append(link, kind);
+        return item;
+      }),
+    );
+    $("go-says").textContent = places.length ? "" : "Nothing of that name.";
+  };
+  const goTo = (event) => {
+    if (!go || go.open) return;
+    if (event) event.preventDefault();
+    go.showModal();
+    $("go-text").select();
+    look();
+  };
+  if (go) {
+    $("go-link").addEventListener("click", goTo);
+    $("go-text").addEventListener("input", look);
+    go.querySelector("form").addEventListener("submit", (event) => {
+      const first = $("go-places").querySelector("a");
+      if (!first) return;
+      event.preventDefault();
+      first.click();
+    });
+    go.addEventListener("keydown", (event) => {
+      if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+      event.preventDefault();
+      const all = [$("go-text"), ...$("go-places").querySelectorAll("a")];
+      const at = all.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
+      all[Math.min(Math.max(at, 0), all.length - 1)].focus();
+    });
+  }
   const keys = {
     j: () => step(1),
     k: () => step(-1),
@@ -46,6 +102,7 @@
     "?": show,
   };
   addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") return goTo(event);
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape" && event.target.blur && event.target !== document.body) event.target.blur();
     if (event.target.closest("input:not([type=checkbox]):not([type=radio]), select, textarea, dialog")) return;
@@ -56,6 +113,31 @@
     if (button) button.click();
     else act();
   });
+  // A sheet goes as it is: a form would want its parts taken apart again.
+  for (const form of document.querySelectorAll("[data-upload]")) {
+    const says = document.querySelector("[data-upload-says]");
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const given = new FormData(form);
+      const sheet = given.get("sheet");
+      const query = new URLSearchParams({ name: sheet.name });
+      for (const name of ["metric", "annotator", "replace"]) query.set(name, given.get(name) || "");
+      says.textContent = "It is being taken in …";
+      try {
+        const answer = await fetch(`${form.dataset.upload}?${query}`, { method: "POST", body: sheet });
+        if (answer.status === 401) return location.reload();
+        const said = await answer.text();
+        if (answer.status === 413) says.textContent = said;
+        else {
+          const told = JSON.parse(said);
+          if (told.problem) says.textContent = [told.problem, told.why, told.fix].filter(Boolean).join(" – ");
+          else location.reload();
+        }
+      } catch {
+        says.textContent = "The server did not answer. Nothing may have been taken in; look at the labels above, then try again.";
+      }
+    });
+  }
   // A long text that scrolls must be reachable by keyboard: only those that do get a tab stop.
   const wait = Number(document.body.dataset.reload || 0);
   if (wait) {
@@ -68,7 +150,7 @@
   }
   const place = document.body.dataset.progress;
   if (place) {
-    const look = async () => {
+    const watch = async () => {
       if (document.hidden) return;
       let now;
       try {
@@ -82,6 +164,8 @@
       if (words) words.textContent = `${now.done.toLocaleString("en")} of ${now.rows.toLocaleString("en")} rows are done.`;
       if (now.state !== "running") location.reload();
     };
-    setInterval(look, 2000);
+    setInterval(watch, 2000);
+    // A browser that slept shows what was: it looks again as soon as it wakes.
+    document.addEventListener("visibilitychange", watch);
   }
 })();

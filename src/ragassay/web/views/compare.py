@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.core import RowResult, Sample
 from ragassay.diagnosis import cause_named
-from ragassay.report.comparison import PairedRow, compare, paired_rows
+from ragassay.report.comparison import Comparison, PairedRow, compare, paired_rows
 from ragassay.report.text_diff import Piece, text_diff
+from ragassay.runs.corrected import corrected_in_both
 from ragassay.web.messages import Answer, Ask, NotThere, Page, number, refused
 from ragassay.web.site import url
 from ragassay.web.views.shell import run_title, stored_run
@@ -30,9 +31,12 @@ def show(ask: Ask) -> Answer:
     first, second = stored_run(ask, a), stored_run(ask, b)
     key = (first.run_id, first.updated, second.run_id, second.updated)
     figures = ask.site.figures
-    comparison = figures.other(
-        ("compare", *key), lambda: compare(store, first.run_id, second.run_id), 2.0
-    )
+
+    def pair() -> Comparison:
+        corrected = corrected_in_both(store, first.run_id, second.run_id)
+        return compare(store, first.run_id, second.run_id, corrected=corrected)
+
+    comparison = figures.other(("compare", *key, _labels_stamp(ask, first, second)), pair, 2.0)
     if comparison is None:
         return Page("counting_pair.html.j2", {"a": first, "b": second})
     names = [metric.metric for metric in comparison.metrics]
@@ -76,6 +80,15 @@ def show(ask: Ask) -> Answer:
         "title_of": lambda name: cause_named(name).title if name else "",
     }
     return Page("compare.html.j2", values)
+
+
+def _labels_stamp(ask: Ask, *runs: StoredRun) -> tuple[object, ...]:
+    """What changes with every label of the runs."""
+    stamps: list[object] = []
+    for run in runs:
+        labels = ask.site.store.labels(run.run_id)
+        stamps.append((len(labels), max((label.created for label in labels), default="")))
+    return tuple(stamps)
 
 
 def _most_telling(metrics: object) -> str:

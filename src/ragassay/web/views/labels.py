@@ -1,22 +1,29 @@
-"""Labelling: rows chosen and handed out one by one, blind and by keyboard, and what the labels say.
-
-Nothing of the judge, of other people or of the run's name is on the page on which somebody labels.
+"""The labels of a run: rows chosen, sheets taken in, decisions where people differ, and what the
+labels say.
 """
 
 from __future__ import annotations
 
 from urllib.parse import quote
 
-from ragassay.core import LabelAnswer, RowToLabel
-from ragassay.trust.measure.label_rounds import choose_to_label, label_progress, label_task
+from ragassay.core import HumanLabel, RagAssayError
+from ragassay.runs.run import Run
+from ragassay.trust.decisions import DECIDED
+from ragassay.trust.measure.label_rounds import (
+    choose_to_label,
+    label_progress,
+    label_task,
+    tied_rows,
+)
 from ragassay.trust.sampling import METHODS
-from ragassay.web.messages import Answer, Ask, NotThere, Page, Redirect, refused
+from ragassay.web.messages import Answer, Ask, Data, NotThere, Redirect, refused
 from ragassay.web.site import url
+from ragassay.web.views.labelling import LONGEST_REASON, now, person_named
 from ragassay.web.views.shell import run_page, stored_run
 
-CANNOT_TELL = "cannot tell"
 MOST_CHOSEN = 5000
-LONGEST_REASON = 4000
+TIES_SHOWN = 20
+SHEETS = ("csv", "jsonl")
 
 
 def show(ask: Ask) -> Answer:
@@ -50,89 +57,73 @@ def choose(ask: Ask) -> Answer:
     return Redirect(url("/runs/{}/labels", stored.run_id))
 
 
-def item(ask: Ask) -> Answer:
-    """The next row for this person; or one that they answered, to be answered again."""
+def upload(ask: Ask) -> Answer:
+    """A sheet that was labelled elsewhere, taken in as `ragassay label import` does."""
+    from ragassay.trust.measure.labelling import import_labels
+
     stored = stored_run(ask)
-    metric = _metric(ask, ask.query.get("metric", ""))
-    if not ask.person:
-        return Page("who.html.j2", {"run_id": stored.run_id, "metric": metric})
+    name, given = ask.query.get("name", ""), ask.upload
+    kind = name.rpartition(".")[2].lower()
+    if given is None or kind not in SHEETS:
+        raise refused("name", name, "the name of a sheet: .csv or .jsonl")
+    sheet = given.with_name(f"sheet.{kind}")
+    given.rename(sheet)
+    metric = ask.query.get("metric", "")
+    if metric and metric not in stored.manifest.metrics:
+        raise refused("metric", metric, "a metric of this run")
+    try:
+        taken = import_labels(
+            Run(ask.site.store, stored.run_id),
+            sheet,
+            metric=metric or None,
+            annotator=person_named(ask.query.get("annotator", "")),
+            replace_old=ask.query.get("replace") == "1",
+        )
+    except RagAssayError as error:
+        # The place on this server is nobody's business; the file's own name says more.
+        why = error.why.replace(str(sheet), name)
+        return Data({"problem": error.what, "why": why, "fix": error.fix}, 400)
+    return Data({"labels": len(taken.file.labels), "kept": taken.kept})
+
+
+def undecided(ask: Ask) -> Answer:
+    """The rows on which people are tied, with what each said, and nothing of the judge."""
+    stored = stored_run(ask)
+    metric = ask.query.get("metric", "")
+    ties = tied_rows(ask.site.store, stored.run_id, metric)
+    rows = [ask.site.store.row(stored.run_id, tie.row_id) for tie in ties[:TIES_SHOWN]]
+    return run_page(
+        "decide.html.j2",
+        ask,
+        stored,
+        "labels",
+        task=label_task(metric),
+        ties=list(zip(ties, rows, strict=False)),
+        total=len(ties),
+        person=ask.person,
+    )
+
+
+def decide(ask: Ask) -> Answer:
+    """A decision on a row on which people are tied: for one of the values that they gave."""
+    stored = stored_run(ask)
     store, run_id = ask.site.store, stored.run_id
-    again = ask.query.get("row", "")
-    queue = store.to_label(run_id, metric)
-    mine = [a for a in store.label_answers(run_id, metric) if a.annotator == ask.person]
-    chosen: RowToLabel | None
-    if again:
-        # Only a row that was theirs: what others have is not to be seen beforehand.
-        theirs = {answer.row_id for answer in mine}
-        chosen = next((r for r in queue if r.row_id == again and again in theirs), None)
-    else:
-        chosen = store.reserve_to_label(run_id, metric, ask.person)
-    row = store.row(run_id, chosen.row_id) if chosen is not None else None
-    last = mine[-1] if mine else None
-    values = {
-        "run_id": run_id,
-        "task": label_task(metric),
-        "row": row,
-        "person": ask.person,
-        "answered": len({answer.row_id for answer in mine}),
-        "total": len(queue),
-        "last": last,
-        "given": last if again and last is not None and last.row_id == again else None,
-        "cannot_tell": CANNOT_TELL,
-    }
-    return Page("label.html.j2", values)
-
-
-def keep(ask: Ask) -> Answer:
-    """An answer, or who is answering; then the next row."""
-    stored = stored_run(ask)
-    metric = _metric(ask, ask.form.get("metric", ""))
-    next_item = url("/runs/{}/label", stored.run_id, metric=metric)
-    person = " ".join(ask.form.get("person", "").split())[:80]
-    if person:
-        return Redirect(next_item, {"person": quote(person)})
-    if not ask.person:
-        return Redirect(next_item)
-    row_id, given = ask.form.get("row", ""), ask.form.get("value", "")
-    queue = ask.site.store.to_label(stored.run_id, metric)
-    chosen = next((row for row in queue if row.row_id == row_id), None)
-    if chosen is None:
-        raise NotThere("That row is not among those to label.")
-    answer = LabelAnswer(
-        row_id,
-        ask.person,
-        _value(given, chosen),
-        ask.form.get("rationale", "").strip()[:LONGEST_REASON],
-        _now(),
-    )
-    ask.site.store.put_answer(stored.run_id, metric, answer, chosen)
-    return Redirect(next_item)
-
-
-def _now() -> str:
-    from datetime import UTC, datetime
-
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _value(given: str, chosen: RowToLabel) -> float | None:
-    """The label, None for "cannot tell". Raises SetupError E0101 for one outside the scale."""
-    if given == CANNOT_TELL:
-        return None
-    for point in chosen.scale:
-        if given == f"{point:g}":
-            return point
-    raise refused("value", given, "on the scale")
-
-
-def _metric(ask: Ask, name: str) -> str:
-    """A metric that rows are to be labelled for."""
-    stored = stored_run(ask)
-    if name in ask.site.store.names_to_label(stored.run_id):
-        return name
-    raise NotThere(
-        "No rows were chosen to be labelled for that. Choose some on the page of labels."
-    )
+    metric, row_id = ask.form.get("metric", ""), ask.form.get("row", "")
+    person = person_named(ask.form.get("person", "")) or ask.person
+    tie = next((tie for tie in tied_rows(store, run_id, metric) if tie.row_id == row_id), None)
+    if tie is None:
+        raise NotThere("People are not tied on that row any more.")
+    if not person:
+        raise refused("person", "", "the name of who decides")
+    values = {f"{value:g}": value for _, value, _ in tie.labels}
+    given = ask.form.get("value", "")
+    if given not in values:
+        raise refused("value", given, "a value that somebody gave")
+    rationale = ask.form.get("rationale", "").strip()[:LONGEST_REASON]
+    label = HumanLabel(row_id, metric, DECIDED + person, values[given], rationale, created=now())
+    store.put_labels(run_id, [label], replace=True)
+    to = url("/runs/{}/labels/decide", run_id, metric=metric)
+    return Redirect(to, {"person": quote(person)})
 
 
 def _labelled(ask: Ask, run_id: str) -> list[str]:

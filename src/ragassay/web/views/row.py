@@ -11,6 +11,7 @@ from ragassay.web.messages import Answer, Ask, NotThere
 from ragassay.web.site import url
 from ragassay.web.views.rows import filters, neighbours
 from ragassay.web.views.shell import run_page, stored_run
+from ragassay.web.views.traces import waterfall_of_row
 
 
 def show(ask: Ask) -> Answer:
@@ -29,6 +30,7 @@ def show(ask: Ask) -> Answer:
         before=before,
         after=after,
         back=url("/runs/{}/rows", stored.run_id, **more),
+        fall=waterfall_of_row(ask, row),
         asked_url=url("/runs/{}/rows/{}/asked", stored.run_id, row.index, **more),
     )
 

@@ -16,10 +16,14 @@ def static(ask: Ask) -> Answer:
 def sign_in(ask: Ask) -> Answer:
     """The token, exchanged for a cookie."""
     after = own_path(ask.form.get("after", ""))
+    lost = {name[5:]: text for name, text in ask.form.items() if name.startswith("lost.")}
+    lost_path = own_path(ask.form.get("lost_path", ""))
     session = ask.site.sessions.begin(ask.form.get("token", "").strip())
     if not session:
-        values = {"after": after, "lost": False, "wrong": True}
+        values = {"after": after, "lost": lost, "lost_path": lost_path, "wrong": True}
         return Page("sign_in.html.j2", values, 401)
+    if lost:
+        return Page("resend.html.j2", {"lost": lost, "to": lost_path}, cookies={"session": session})
     return Redirect(after, {"session": session})
 
 

@@ -1,0 +1,237 @@
+"""The figures of a window of time: rates of what is judged with bands, and what is known of every
+row.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragassay.core import Interval
+from ragassay.scoring.intervals import MeanAccumulator
+from ragassay.scoring.reweighted import Reweighted, reweighted_mean
+from ragassay.store.watches import DROPPED, JUDGED, NAMED, PENDING, Rating, WatchRow
+
+MOST_ROWS = 200_000
+"""Newest rows of a window that are read."""
+_HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A rate over the rows that arrived, from those that were judged. kind: "score" or "passes".
+    value None: nothing was judged, `lost` says how many rows were tried in vain. rows: judged.
+    stands_for: rows that they stand for.
+    """
+
+    name: str
+    kind: str
+    value: float | None
+    interval: Interval | None
+    rows: int
+    sessions: int
+    stands_for: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """An amount of every row that says it: median, 95th percentile, sum. unit: "s" ..."""
+
+    name: str
+    unit: str
+    median: float
+    p95: float
+    total: float
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """What users or other tools said, as a mean. beside: rows of these that were judged, and how
+    often judge and rating agree on which side of the middle they are.
+    """
+
+    name: str
+    value: float
+    interval: Interval | None
+    traces: int
+    beside: int
+    agree: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The rows of a window. hours, dark_hours: with rows, and those of them in which nothing was
+    judged although rows were sampled. suspicious: reason -> rows.
+    """
+
+    rows: int
+    sessions: int
+    sampled: int
+    judged: int
+    pending: int
+    dropped: Mapping[str, int]
+    suspicious: Mapping[str, int]
+    errors: int
+    error_rate: float | None
+    error_interval: Interval | None
+    rates: tuple[Rate, ...]
+    amounts: tuple[Amount, ...]
+    hours: int
+    dark_hours: int
+    cut: bool
+
+
+def window_of(found: Iterable[WatchRow], most: int = MOST_ROWS) -> tuple[Window, list[WatchRow]]:
+    """The figures of these rows, and the rows."""
+    rows = list(found)
+    states = Counter(row.state for row in rows)
+    dropped = Counter(row.reason for row in rows if row.state == DROPPED)
+    suspicious = Counter(row.figures["suspicious"] for row in rows if row.figures.get("suspicious"))
+    errors = MeanAccumulator()
+    for row in rows:
+        cluster = row.session.hex() if row.session >= NAMED else None
+        errors.add(float(row.figures.get("error", 0)), cluster)
+    result = errors.result()
+    hours, dark = _hours(rows)
+    window = Window(
+        rows=len(rows),
+        sessions=len({row.session for row in rows}),
+        sampled=states[JUDGED] + states[PENDING] + states[DROPPED],
+        judged=states[JUDGED],
+        pending=states[PENDING],
+        dropped=dict(sorted(dropped.items())),
+        suspicious=dict(sorted(suspicious.items())),
+        errors=sum(int(row.figures.get("error", 0)) for row in rows),
+        error_rate=result.mean,
+        error_interval=result.interval,
+        rates=tuple(rates_of(rows)),
+        amounts=tuple(_amounts(rows)),
+        hours=hours,
+        dark_hours=dark,
+        cut=len(rows) >= most,
+    )
+    return window, rows
+
+
+def _hours(rows: Sequence[WatchRow]) -> tuple[int, int]:
+    """(hours with rows, those with sampled rows of which none was judged)."""
+    seen: dict[int, set[int]] = {}
+    for row in rows:
+        seen.setdefault(row.received // _HOUR_MS, set()).add(row.state)
+    dark = [
+        states for states in seen.values() if JUDGED not in states and states & {PENDING, DROPPED}
+    ]
+    return len(seen), len(dark)
+
+
+def response_shares(rows: Sequence[WatchRow]) -> dict[int, float]:
+    """Of each hour the share of its sampled sessions that were judged, 1 where all were.
+
+    What a budget leaves out is a random part of what waited (`Batches.chosen`), so that a row's
+    chance of being judged is its chance of being sampled times this share.
+    """
+    sampled: dict[int, set[bytes]] = {}
+    judged: dict[int, set[bytes]] = {}
+    for row in rows:
+        hour = row.received // _HOUR_MS
+        if row.state in (JUDGED, PENDING, DROPPED):
+            sampled.setdefault(hour, set()).add(row.session)
+        if row.state == JUDGED:
+            judged.setdefault(hour, set()).add(row.session)
+    return {hour: len(judged.get(hour, ())) / len(all_) for hour, all_ in sampled.items()}
+
+
+def rates_of(rows: Sequence[WatchRow]) -> list[Rate]:
+    """The rates of what is judged, by metric: rows that pass, and the mean score."""
+    shares = response_shares(rows)
+    judged = [row for row in rows if row.state == JUDGED]
+    lost: Counter[str] = Counter()
+    names: dict[str, None] = {}
+    for row in judged:
+        names.update(dict.fromkeys(row.figures.get("scores", {})))
+        names.update(dict.fromkeys(row.figures.get("verdicts", {})))
+        lost.update(row.figures.get("lost", {}).keys())
+        names.update(dict.fromkeys(row.figures.get("lost", {})))
+    found = []
+    for name in sorted(names):
+        if name.startswith("app_"):
+            continue
+        for kind in ("passes", "score"):
+            rate = _rate(name, kind, judged, shares, lost[name])
+            if rate is not None:
+                found.append(rate)
+    return found
+
+
+_VERDICTS = {"pass": 1.0, "fail": 0.0}
+
+
+def _rate(
+    name: str, kind: str, judged: Sequence[WatchRow], shares: Mapping[int, float], lost: int
+) -> Rate | None:
+    values, chances, sessions = [], [], []
+    codes: dict[bytes, int] = {}
+    for row in judged:
+        if kind == "passes":
+            value = _VERDICTS.get(row.figures.get("verdicts", {}).get(name, ""))
+        else:
+            value = row.figures.get("scores", {}).get(name)
+        if value is None or not 0 <= value <= 1:
+            continue
+        values.append(float(value))
+        chances.append(row.chance * shares[row.received // _HOUR_MS])
+        sessions.append(codes.setdefault(row.session, len(codes)))
+    if not values and (kind == "passes" or not lost):
+        return None
+    mean: Reweighted = reweighted_mean(values, chances, sessions)
+    return Rate(
+        name, kind, mean.value, mean.interval, mean.n, mean.sessions, round(mean.rows), lost
+    )
+
+
+_UNITS = {"latency": "s", "tokens": "tokens", "cost": "USD"}
+
+
+def _amounts(rows: Sequence[WatchRow]) -> list[Amount]:
+    found = []
+    for name, unit in _UNITS.items():
+        values = np.array([row.figures[name] for row in rows if name in row.figures], dtype=float)
+        if len(values):
+            median, p95 = np.quantile(values, (0.5, 0.95))
+            total = float(values.sum())
+            found.append(Amount(name, unit, float(median), float(p95), total, len(values)))
+    return found
+
+
+def rated(ratings: Sequence[Rating], rows: Sequence[WatchRow]) -> list[Rated]:
+    """What others said, by name, beside what the judge said of the same traces. Where a trace was
+    rated more than once by a name, the last counts.
+    """
+    last: dict[str, dict[bytes, float]] = {}
+    for rating in ratings:
+        last.setdefault(rating.name, {})[rating.trace] = rating.value
+    verdicts: dict[bytes, bool] = {}
+    clusters: dict[bytes, str] = {}
+    for row in rows:
+        clusters[row.trace] = row.session.hex()
+        said = row.figures.get("verdicts", {}).values()
+        if row.state == JUDGED and said:
+            verdicts[row.trace] = "fail" not in said and verdicts.get(row.trace, True)
+    found = []
+    for name, by_trace in sorted(last.items()):
+        mean = MeanAccumulator()
+        beside = agree = 0
+        for trace, value in by_trace.items():
+            mean.add(value, clusters.get(trace))
+            if trace in verdicts:
+                beside += 1
+                agree += verdicts[trace] == (value >= 0.5)
+        result = mean.result()
+        assert result.mean is not None
+        found.append(Rated(name, result.mean, result.interval, len(by_trace), beside, agree))
+    return found

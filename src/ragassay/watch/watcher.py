@@ -1,0 +1,438 @@
+"""One step after another of a watch: take in what arrived, judge what the budgets leave room for,
+count what came to rest, and tell of alerts.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ragassay.core import SetupError
+from ragassay.runs.ticker import Tell
+from ragassay.store import Store
+from ragassay.store.watches import COUNTED, WatchRow
+from ragassay.tracing.job import AssemblyJob
+from ragassay.watch import labelling, results
+from ragassay.watch.batches import NO_BUDGET, Batches, Outcome
+from ragassay.watch.budgets import LONGEST_S
+from ragassay.watch.counting import Alert, Counter, guarantee_words
+from ragassay.watch.drift import drift_lines, questions_of, shifted
+from ragassay.watch.figures import MOST_ROWS, rated, window_of
+from ragassay.watch.intake import new_rows
+from ragassay.watch.map import traffic_map
+from ragassay.watch.outside import accounts_of, iso, spendings, standings
+from ragassay.watch.reference import SESSIONS, Reference
+from ragassay.watch.settings import Settings
+from ragassay.watch.state import State
+from ragassay.watch.targets import MOST_STEPS, Target, send
+from ragassay.watch.trust import certified, judged_as
+from ragassay.watch.values import Traffic
+
+_TRACES_A_PAGE = 400
+_LOGS_A_PAGE = 1_000
+_DAY_S = 86_400
+_JUMP_S = 300.0
+"""A clock that goes back by more is told of."""
+_STILL_S = 6 * 3_600.0
+"""A watch that stood still for longer tells of it: the clock may have jumped as well."""
+_DOWN_S = 3_600.0
+"""A judge that cannot be asked for so long is an alert."""
+_LONGEST_PAUSE_S = 600.0
+_BEHIND_S = 900.0
+"""Seconds that spans may wait to become a row, before that is told of."""
+_MOST_RATED = 1_000
+
+
+class Watcher:
+    """A watch over one store. Use as a context: it holds the watch of its name alone."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        *,
+        now: Callable[[], float] = time.time,
+        tell: Tell | None = None,
+    ) -> None:
+        self._store = store
+        self._records = store.watch_records
+        self._settings = settings
+        self._clock = now
+        self._tell = tell or _silent
+        self._batches = Batches(store, settings)
+        self.interrupted = False
+
+    def __enter__(self) -> Watcher:
+        self._held = _held_alone(self._store, self._settings.name)
+        self._held.__enter__()
+        try:
+            self._state = self._begin()
+            self._counter = Counter(self._records, self._settings, self._state)
+        except BaseException:
+            self._held.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._held.__exit__(None, None, None)
+
+    def step(self, *, patient: bool = True) -> None:
+        """One step. patient: leave a judge that is down alone for a while; else ask it now."""
+        self._look_at_the_clock()
+        if not self._store.database.read_only:
+            AssemblyJob(self._store.span_records).catch_up()
+        self._take_ratings()
+        self._take_rows()
+        self._drop()
+        self._judge(patient)
+        for raised in self._counter.step(self._stored):
+            self._tell(f"{'BACK' if raised.kind == 'back' else 'ALERT'} {raised.text}")
+        self._reference()
+        self._deliver()
+        self._sweep()
+        self._save()
+
+    # -- what arrives
+
+    def _begin(self) -> State:
+        stored = self._records.state(self._settings.name)
+        moment = self._clock()
+        if stored is None:
+            return State(created=moment, now=moment)
+        return State.of(stored)
+
+    def _look_at_the_clock(self) -> None:
+        """Move on to the present; a clock that was set back moves nothing."""
+        state, moment = self._state, self._clock()
+        behind = state.now - moment
+        if behind > _JUMP_S:
+            self._note(
+                f"the clock is {_hours(behind)} behind where it was: until it catches up, time"
+                " stands still here and no budget is given back"
+            )
+        elif moment - state.now > _STILL_S and state.cursor:
+            self._note(
+                f"no step was made for {_hours(moment - state.now)}: the watch stood still, or the"
+                " clock jumped ahead"
+            )
+        state.now = max(state.now, moment)
+
+    def _note(self, text: str) -> None:
+        if text not in self._state.notes:
+            self._state.note(text)
+            self._tell(text)
+
+    def _take_ratings(self) -> None:
+        state = self._state
+        # Numbers of log records begin anew after all of them were deleted.
+        if self._store.span_records.last_log() < state.log_cursor:
+            state.log_cursor = 0
+        while logs := self._store.span_records.logs_after(state.log_cursor, _LOGS_A_PAGE):
+            found, unread = results.ratings_in(logs)
+            state.unread += unread
+            state.log_cursor = logs[-1].number
+            bad = [rating.trace.hex() for rating in found if rating.value < 0.5]
+            state.bad_rated = [*state.bad_rated, *bad][-_MOST_RATED:]
+            self._records.take_in(self._settings.name, state.to_json(), [], found)
+
+    def _take_rows(self) -> None:
+        state = self._state
+        stored = state.drift.reference
+        reference = None if stored is None else Reference(stored)
+        while changed := self._store.span_records.changes(state.cursor, _TRACES_A_PAGE):
+            rows = new_rows(changed, self._records, self._settings, state, reference)
+            state.cursor = max(trace.number for trace in changed)
+            self._records.take_in(self._settings.name, state.to_json(), rows)
+
+    def _drop(self) -> None:
+        """Drop what waited too long, and all that waits where a budget is 0."""
+        state = self._state
+        if any(budget.amount == 0 for budget in self._settings.budgets):
+            while self._batches.drop_overdue(state.now + 1, NO_BUDGET):
+                pass
+        while self._batches.drop_overdue(state.now - self._settings.patience_s):
+            pass
+
+    # -- judging
+
+    def _judge(self, patient: bool) -> None:
+        for batch in self._batches.unfinished():
+            self._after(self._batches.judge(batch, self._tell))
+        state = self._state
+        if patient and state.now < state.again:
+            return
+        while not self.interrupted:
+            left = self._batches.room(state.now)
+            rows = self._batches.chosen(left)
+            if not rows:
+                return
+            begun = self._batches.begin(rows, left, state.now)
+            if begun is None:
+                continue
+            judged = self._after(self._batches.judge(begun, self._tell))
+            if not judged:
+                return
+
+    def _after(self, outcome: Outcome) -> int:
+        """What a batch brings with it; how many rows it judged."""
+        run = outcome.run
+        try:
+            if outcome.interrupted:
+                self.interrupted = True
+                return 0
+            if run is not None:
+                self._same_judge(run.id)
+            judged, _ = self._batches.settle(outcome, max(self._state.now, self._clock()))
+            self._note_outage(outcome.down, judged)
+            if run is None or not judged:
+                return judged
+            rows = self._records.in_batch(self._settings.name, outcome.batch.number)
+            labelling.queue(run, rows, self._settings)
+            self._emit(rows)
+            return judged
+        finally:
+            if run is not None:
+                run.close()
+
+    def _same_judge(self, run: str) -> None:
+        """Begin the streams of judged figures anew where another judge gave these."""
+        now_by = judged_as(self._store, run)
+        before, self._state.judged_as = self._state.judged_as, now_by
+        if before and before != now_by:
+            self._counter.restart_judged(
+                "the judge changed (rubric, model or parameters): marks and drift of what is judged"
+                " begin anew"
+            )
+
+    def _note_outage(self, down: str, judged: int) -> None:
+        state = self._state
+        if judged or not down:
+            if state.down_since is not None and judged:
+                self._tell("the judge answers again")
+                state.down_since, state.down_why = None, ""
+                state.tries, state.again, state.down_told = 0, 0.0, 0.0
+            return
+        if state.down_since is None:
+            state.down_since = state.now
+        state.down_why = down
+        state.tries += 1
+        state.again = state.now + min(_LONGEST_PAUSE_S, 30.0 * 2 ** min(state.tries, 10))
+        self._tell(f"the judge cannot be asked: {down} What is sampled waits.")
+        if state.now - max(state.down_since, state.down_told) >= _DOWN_S:
+            text = (
+                f"The judge could not be asked for {_hours(state.now - state.down_since)}: {down}"
+                " Sampled rows wait, and nothing is said of their quality."
+            )
+            # Once an hour, not with each try.
+            state.down_told = state.now
+            alert = self._stored(Alert("judge", "outage", text, {}))
+            self._records.counted(self._settings.name, state.to_json(), {}, [alert])
+            self._tell(f"ALERT {text}")
+
+    def _emit(self, rows: Sequence[WatchRow]) -> None:
+        made = results.events(self._settings.name, rows, self._state.now)
+        results.keep(self._store, made)
+        if self._settings.collector:
+            why = results.export(made, self._settings.collector, {})
+            if why:
+                self._note(f"results were not sent to the collector: {why}")
+
+    # -- what is told
+
+    def _stored(self, alert: Alert) -> Mapping[str, Any]:
+        return {**alert.to_json(self._settings.name, self._state.now), "told": {}, "steps": 0}
+
+    def _deliver(self) -> None:
+        """Tell the targets of what they were not told yet."""
+        if not self._settings.targets:
+            return
+        failed: set[str] = set()
+        for number, alert in reversed(self._records.alerts(self._settings.name)):
+            told = dict(alert.get("told", {}))
+            open_ = [each for each in self._settings.targets if told.get(each.shown) != ""]
+            # One that did not answer is not waited for once more in this step.
+            waiting = [each for each in open_ if each.shown not in failed]
+            if not waiting or alert.get("steps", 0) >= MOST_STEPS:
+                continue
+            for target in waiting:
+                told[target.shown] = self._sent(target, alert)
+                if told[target.shown]:
+                    failed.add(target.shown)
+            changed = {**alert, "told": told, "steps": alert.get("steps", 0) + 1}
+            self._records.put_alert(number, changed)
+
+    def _sent(self, target: Target, alert: Mapping[str, Any]) -> str:
+        message = {name: value for name, value in alert.items() if name not in ("told", "steps")}
+        why = send(target, message, allow_private=self._settings.allow_private)
+        self._tell(f"{target.shown}: {why or 'told'}")
+        return why
+
+    # -- what is kept
+
+    def _reference(self) -> None:
+        """Make the reference of drift once enough sessions came since the stream began."""
+        drift = self._state.drift
+        enough = self._state.counted - max(0, drift.after - COUNTED + 1)
+        if drift.reference is not None or enough < SESSIONS:
+            return
+        found: list[WatchRow] = []
+        for row in self._records.in_order_of_counting(self._settings.name, drift.after):
+            found.append(row)
+            if row.stage >= max(drift.after + 1, COUNTED) + SESSIONS:
+                break
+        texts = [text for _, text in questions_of(found, self._store.span_records)]
+        if len(texts) >= SESSIONS // 2:
+            drift.reference = Reference.of(texts).stored
+
+    def _sweep(self) -> None:
+        """Let go of rows that are older than is kept; the stream of drift begins anew as often."""
+        state, keep_s = self._state, self._settings.keep_days * _DAY_S
+        if state.now - state.drift.since > keep_s:
+            self._counter.drift.restart(COUNTED + state.counted - 1, state.now)
+        before = int((state.now - keep_s) * 1000)
+        while self._records.drop_before(self._settings.name, before, state.drift.after):
+            pass
+
+    def _save(self) -> None:
+        settings = self._settings
+        self._state.shown = {
+            "judge": str(settings.judging.get("judge", "offline")),
+            "metrics": list(settings.metrics),
+            "window_s": settings.window_s,
+            "sample": settings.sample,
+            "budgets": [str(budget) for budget in settings.budgets],
+            "marks": [mark.text for mark in settings.marks],
+            "promise": guarantee_words(settings),
+            "seed": settings.seed,
+        }
+        self._records.put_state(self._settings.name, self._state.to_json())
+
+    # -- the report
+
+    def report(self, *, with_map: bool = False) -> Traffic:
+        """How things stand now. with_map: also the map of the window's questions."""
+        state, settings = self._state, self._settings
+        name = settings.name
+        since = int((state.now - settings.window_s) * 1000)
+        window, rows = window_of(self._records.rows(name, since, MOST_ROWS))
+        accounts = accounts_of(self._records, name)
+        recent = self._records.batches(name, state.now - max(settings.window_s, LONGEST_S))
+        runs = self._runs([batch.run for batch in recent])
+        shift, drift_note = shifted(
+            list(self._records.rows(name, 0, MOST_ROWS)),
+            self._store.span_records,
+            state.now,
+            settings.seed,
+        )
+        drawn, why = None, ""
+        if with_map:
+            drawn, why = traffic_map(rows, self._store.span_records, settings.seed)
+        last = self._records.last_received(name)
+        return Traffic(
+            name=name,
+            judge=str(settings.judging.get("judge", "offline")),
+            metrics=settings.metrics,
+            at=iso(state.now),
+            since=iso(state.created),
+            window_s=settings.window_s,
+            sample=settings.sample,
+            arrived=accounts.arrived,
+            sampled=accounts.sampled,
+            judged=accounts.judged,
+            dropped=accounts.dropped,
+            pending=accounts.pending,
+            window=window,
+            last_row="" if last is None else iso(last / 1000),
+            budgets=tuple(spendings(settings.budgets, self._records, name, state.now)),
+            guarantee=guarantee_words(settings),
+            marks=tuple(standings([mark.text for mark in settings.marks], state)),
+            alerts=tuple(alert for _, alert in self._records.alerts(name, 20)),
+            drift=tuple(drift_lines(self._counter.drift.alarms)),
+            shifted=shift,
+            drift_note=drift_note,
+            certificates=tuple(certified(self._store, runs, state.now)),
+            ratings=tuple(rated(self._records.ratings(name, since), rows)),
+            labels=tuple(self._labels(runs, rows)),
+            notes=(*self._notes(), *filter(None, [why])),
+            outage=state.down_why,
+            last_run=recent[-1].run if recent else "",
+            map=drawn,
+        )
+
+    def _runs(self, names: Sequence[str]) -> list[str]:
+        """The ids of the runs of batches, in order."""
+        wanted = set(names)
+        by_name = {}
+        for stored in self._store.runs(_RUNS_LOOKED_AT):
+            if stored.manifest.name in wanted:
+                by_name[stored.manifest.name] = stored.manifest.run_id
+        return [by_name[name] for name in names if name in by_name]
+
+    def _labels(self, runs: Sequence[str], rows: Sequence[WatchRow]) -> list[labelling.Labelled]:
+        from ragassay.watch.batches import row_id
+
+        verdicts = {row_id(row): row.figures.get("verdicts", {}) for row in rows}
+        return labelling.standing(self._store, runs, verdicts, self._settings.metrics)
+
+    def _notes(self) -> Iterator[str]:
+        state = self._state
+        yield from state.notes
+        waiting, oldest = self._store.span_records.waiting()
+        behind = 0.0 if oldest is None else state.now - oldest / 1000
+        if behind > _BEHIND_S:
+            yield (
+                f"{waiting} traces wait to become rows, the oldest for {_hours(behind)}: rows come"
+                " faster than they are put together, or some have no root"
+            )
+        if state.late:
+            yield f"{state.late} rows came after their session was counted: in rates, in no alarm"
+        if state.revised:
+            yield f"{state.revised} rows changed after they were judged: they stand as judged"
+        if state.unread:
+            yield f"{state.unread} ratings are on no scale from 0 to 1 and were not read"
+        free = self._settings.free
+        if free and any(budget.unit == "dollars" for budget in self._settings.budgets):
+            yield "this judge costs nothing: a budget in dollars limits nothing unless it is 0"
+        if state.down_why:
+            yield f"the judge cannot be asked: {state.down_why}"
+
+
+_RUNS_LOOKED_AT = 400
+
+
+def _silent(_: str) -> None:
+    """Tell nobody."""
+
+
+def _hours(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.0f} min"
+
+
+@contextmanager
+def _held_alone(store: Store, name: str) -> Iterator[None]:
+    """Hold the watch of this name, on this machine, until the block ends or the process dies.
+    Raises SetupError E1305 where another process does.
+    """
+    path = store.beside(f"watch-{name}.lock")
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            import fcntl
+        except ImportError:  # not on Windows
+            yield
+            return
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SetupError(
+                "E1304",
+                f"The watch {name!r} is running already.",
+                where=str(path),
+                fix="stop the other one, or give this one another --name",
+            ) from None
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,110 @@
+"""Judging over HTTP: a run of posted rows, or one row under one metric.
+
+Nothing of a request is a path, code, an address to call or the name of a variable that holds a key.
+A judge behind a server is used only where whoever started this server has allowed it, with the key
+and the address of this server's own environment, and within a cap.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ragassay import notebook
+from ragassay.core import nearest
+from ragassay.metrics import catalogue
+from ragassay.metrics import parse as parse_metric
+from ragassay.report.jsonable import as_json
+from ragassay.web.api.messages import Call, Json, Problem, Refused, Reply
+from ragassay.web.api.operations.runs import progress_of
+from ragassay.web.api.requests import EvaluationIn, JudgeIn, JudgeOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+CALLS_A_ROW = 50
+"""Calls that judging one row may take where the request names no cap."""
+_NOT_OPTIONS = {"rows", "name", "row", "parameters"}
+
+
+def start(call: Call) -> Reply:
+    """Begin a run of the rows of the body."""
+    body: EvaluationIn = call.body
+    _check_judge(call, body)
+    _check_metrics(body.metrics or ())
+    if body.judge != "offline" and body.max_cost is None and body.max_calls is None:
+        raise _not_allowed(
+            "/max_cost",
+            "A judge behind a server is asked within a cap only.",
+            why=body.judge,
+            fix="give max_cost (US dollars) or max_calls",
+        )
+    options = body.model_dump(exclude=_NOT_OPTIONS)
+    run_id, notes = call.evaluations.start(body.rows, {**options, "name": body.name})
+    begun = {**progress_of(call.site.figures.stored(run_id)), "notes": as_json(notes)}
+    return Json(begun, 202, location=f"/api/v1/runs/{run_id}")
+
+
+def judge(call: Call) -> Reply:
+    """The Score of one row, as `ragassay.judge` gives it."""
+    body: JudgeIn = call.body
+    name = call.path["metric"]
+    kinds = catalogue()
+    if notebook.JUDGES.get(name, name) not in kinds:
+        raise Refused(
+            "E0201",
+            f"There is no metric {name[:80]!r}.{nearest(name, kinds)}",
+            fix="GET /api/v1/metrics lists them",
+            status=404,
+        )
+    _check_judge(call, body)
+    for field in body.row:
+        # The function takes both in one line: what a request may not set must not come in here.
+        if field in notebook.OPTIONS:
+            problem = Problem(f"/row/{field}", "is no field of a row")
+            raise Refused("E1409", "An option stands in the row.", problems=(problem,))
+    metric = _with_parameters(notebook.JUDGES.get(name, name), body.parameters)
+    options = body.model_dump(exclude=_NOT_OPTIONS)
+    if options["max_calls"] is None and options["max_cost"] is None:
+        options["max_calls"] = CALLS_A_ROW
+    score = notebook.score(metric, **body.row, **options, store=call.site.store.address)
+    return Json(as_json(score))
+
+
+def _with_parameters(name: str, parameters: dict[str, Any]) -> Any:
+    """The metric with its parameters, through the text that the command takes."""
+    words = []
+    for key, value in parameters.items():
+        text = str(value)
+        if any(letter in text + key for letter in ",=()"):
+            problem = Problem(f"/parameters/{key[:80]}", "holds a sign that no value has")
+            raise Refused("E1409", "A parameter cannot be read.", problems=(problem,))
+        words.append(f"{key}={text}")
+    return parse_metric(f"{name}({', '.join(words)})" if words else name)
+
+
+def _check_judge(call: Call, body: JudgeOptions) -> None:
+    """Raise Refused E1410 for a judge that the server was not started with."""
+    allowed = ("offline", *call.site.settings.judges)
+    if body.judge not in allowed:
+        raise _not_allowed(
+            "/judge",
+            "This judge is not one that requests may name.",
+            why=f"{body.judge[:80]}; allowed: {', '.join(allowed)}",
+            fix="start the server with --allow-judge URI, or leave `judge` out",
+        )
+
+
+def _check_metrics(names: Iterable[str]) -> None:
+    """Raise Refused E1410 for a metric that would import code."""
+    for place, name in enumerate(names):
+        if ":" in name:
+            raise _not_allowed(
+                f"/metrics/{place}",
+                "Metrics of your own cannot be named over HTTP: they are code.",
+                why=name[:80],
+                fix="GET /api/v1/metrics lists those that can",
+            )
+
+
+def _not_allowed(where: str, what: str, *, why: str, fix: str) -> Refused:
+    return Refused("E1410", what, where=where, why=why, fix=fix, problems=(Problem(where, what),))

@@ -1,0 +1,99 @@
+"""Labels of people: read, written, taken in from a sheet, and how far they agree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ragassay.core import RagAssayError
+from ragassay.report.jsonable import as_json
+from ragassay.trust.measure.label_rounds import label_progress
+from ragassay.trust.measure.labelling import LabelImport, import_labels
+from ragassay.web.api.cursors import cursor, foreign_cursor, place_of
+from ragassay.web.api.messages import Call, Json, Problem, Refused, Reply
+from ragassay.web.api.requests import ImportQuery, LabelsIn
+
+ENDINGS = {"text/csv": ".csv", "application/x-ndjson": ".jsonl"}
+"""The media types of a sheet."""
+
+
+def listed(call: Call) -> Reply:
+    """A page of a run's labels, in the order in which they were stored."""
+    stored, metric, limit = call.run(), call.query.metric, call.query.limit
+    of = ["labels", stored.run_id, metric]
+    after = place_of(call.query.cursor, of)
+    start = 0 if after is None else after
+    if type(start) is not int or start < 0:
+        raise foreign_cursor()
+    labels = call.site.store.labels(stored.run_id, metric or None)
+    following = cursor(of, start + limit) if start + limit < len(labels) else None
+    page = labels[start : start + limit]
+    return Json({"items": as_json(page), "total": len(labels), "next": following})
+
+
+def progress(call: Call) -> Reply:
+    """How far the labels of a metric have come, and how far people and judge agree."""
+    stored = call.run()
+    if call.query.metric not in stored.manifest.metrics:
+        problem = Problem("metric", f"is none of {', '.join(stored.manifest.metrics)}")
+        what = "The run has no such metric."
+        raise Refused("E1409", what, where="metric", problems=(problem,))
+    return Json(as_json(label_progress(call.site.store, stored.run_id, call.query.metric)))
+
+
+def written(call: Call) -> Reply:
+    """Keep labels; the same ones again change nothing."""
+    body: LabelsIn = call.body
+    rows = [label.model_dump() for label in body.labels]
+    result = import_labels(
+        call.run().run_id,
+        rows,
+        metric=body.metric,
+        scale=tuple(body.scale),
+        replace_old=body.replace,
+        store=call.site.store.address,  # type: ignore[arg-type]
+    )
+    return Json(_told(result))
+
+
+def imported(call: Call) -> Reply:
+    """Take the labels of a sheet in, as `ragassay label import` does."""
+    query: ImportQuery = call.query
+    run_id = call.run().run_id
+    with TemporaryDirectory(prefix="ragassay-sheet-") as folder:
+        sheet = Path(folder) / f"sheet{ENDINGS[call.kind]}"
+        sheet.write_bytes(call.body)
+        try:
+            result = import_labels(
+                run_id,
+                sheet,
+                metric=query.metric or None,
+                label=query.label,
+                annotator=query.annotator,
+                replace_old=query.replace == "true",
+                store=call.site.store.address,  # type: ignore[arg-type]
+            )
+        except RagAssayError as error:
+            # Where the sheet lay for a moment is nothing to the client.
+            error.where = error.where.replace(f"{folder}/", "")
+            error.why = error.why.replace(f"{folder}/", "")
+            raise
+    return Json(_told(result))
+
+
+def _told(result: LabelImport) -> dict[str, object]:
+    """What came of an import. kept: labels that are new or changed; unknown: ids that the run does
+    not have, in words.
+    """
+    file = result.file
+    return {
+        "run_id": result.run,
+        "metrics": list(result.metrics),
+        "labels": len(file.labels),
+        "kept": result.kept,
+        "unlabelled": file.unlabelled,
+        "repeated": file.repeated,
+        "unknown": as_json(file.unknown),
+        "people": as_json(file.people),
+        "notes": as_json(file.notes),
+    }

@@ -1,0 +1,178 @@
+"""Reading a request: its parameters and its body, with every mistake named by its place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from ragassay.core import nearest
+from ragassay.web.api.messages import Operation, Problem, Refused
+from ragassay.web.guard import Receive
+
+M = TypeVar("M", bound=BaseModel)
+
+PATIENCE_S = 30.0
+"""How long a body may take to arrive."""
+MOST_PARAMETERS = 50
+MOST_PROBLEMS = 20
+
+
+class Left(Exception):
+    """The client went away before its request was whole."""
+
+
+def query_of(model: type[BaseModel] | None, text: str) -> Any:
+    """The parameters of an address as the operation's model. Raises Refused E1408, E1409."""
+    try:
+        pairs = parse_qsl(
+            text, keep_blank_values=True, max_num_fields=MOST_PARAMETERS, errors="strict"
+        )
+    except ValueError as error:
+        # Bytes that are no UTF-8, or too many parameters.
+        raise Refused("E1408", "The parameters cannot be read.", where="the address") from error
+    values: dict[str, str] = {}
+    problems = []
+    for name, value in pairs:
+        if name in values:
+            problems.append(Problem(name, "is given twice"))
+        if model is None:
+            problems.append(Problem(name, "is no parameter of this address, which takes none"))
+        values[name] = value
+    if problems:
+        raise _wrong(problems)
+    return None if model is None else _checked(model, values, in_body=False)
+
+
+async def body_of(operation: Operation, headers: Mapping[str, str], receive: Receive) -> Any:
+    """The body as the operation's model, or the bytes of a file. Raises Refused E1406 to E1409,
+    Left.
+    """
+    if operation.body is None and not operation.takes:
+        return None
+    kind = media_type(headers)
+    if kind not in (operation.takes or ("application/json",)):
+        takes = ", ".join(operation.takes) or "application/json"
+        raise Refused(
+            "E1407",
+            "The body is of a type that is not taken here.",
+            where="Content-Type",
+            why=kind[:80] or "none is named",
+            fix=f"send {takes}",
+        )
+    _check_encoding(headers)
+    length = headers.get("content-length", "")
+    if length and int(length) > operation.most_bytes:
+        raise too_large(operation.most_bytes)
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            content = await _all_of(receive, operation.most_bytes)
+    except TimeoutError:
+        raise Refused(
+            "E1408",
+            "The body did not arrive in time.",
+            why=f"it was not whole after {PATIENCE_S:g} s",
+            status=408,
+        ) from None
+    if operation.takes:
+        return content
+    # In a thread: a body of megabytes must not hold up the other requests.
+    return await asyncio.to_thread(_object_of, operation.body, content)
+
+
+def media_type(headers: Mapping[str, str]) -> str:
+    """The media type of the body, without its parameters."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _check_encoding(headers: Mapping[str, str]) -> None:
+    coding = headers.get("content-encoding", "identity").strip().lower()
+    charset = "utf-8"
+    for piece in headers.get("content-type", "").split(";")[1:]:
+        name, _, value = piece.partition("=")
+        if name.strip().lower() == "charset":
+            charset = value.strip().strip('"').lower()
+    if coding != "identity" or charset not in ("utf-8", "utf8", "us-ascii"):
+        raise Refused(
+            "E1407",
+            "The body is in an encoding that is not taken.",
+            where="Content-Encoding" if coding != "identity" else "Content-Type",
+            why=(coding if coding != "identity" else charset)[:40],
+            fix="send UTF-8, not compressed",
+        )
+
+
+def too_large(most: int) -> Refused:
+    """The error of a body that is too large."""
+    return Refused(
+        "E1406",
+        "The body is too large.",
+        why=f"at most {most:,} bytes are taken here",
+        fix="send fewer rows at a time, or evaluate a file with the command",
+    )
+
+
+async def _all_of(receive: Receive, most: int) -> bytes:
+    pieces, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Left
+        piece = message.get("body", b"")
+        size += len(piece)
+        if size > most:
+            raise too_large(most)
+        pieces.append(piece)
+        if not message.get("more_body", False):
+            return b"".join(pieces)
+
+
+def _object_of(model: type[BaseModel], content: bytes) -> Any:
+    try:
+        value = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise Refused(
+            "E1408",
+            "The body is no JSON.",
+            where=f"line {error.lineno}, column {error.colno}",
+            why=error.msg[:200],
+            fix="send a JSON object in UTF-8; numbers are finite",
+        ) from None
+    return _checked(model, value, in_body=True)
+
+
+def _checked(model: type[M], value: object, *, in_body: bool) -> M:
+    """The model of the values. Raises Refused E1409 with everything that is wrong with them."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        problems: list[Problem] = []
+        for each in error.errors(include_url=False, include_context=False, include_input=False):
+            if len(problems) == MOST_PROBLEMS:
+                break
+            where = "/".join(str(part)[:80] for part in each["loc"])
+            problems.append(Problem(f"/{where}" if in_body else where, _words(each, model)))
+        raise _wrong(problems) from None
+
+
+def _words(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
+    if problem["type"] == "extra_forbidden":
+        name = str(problem["loc"][-1])
+        return f"is no field of this request.{nearest(name, model.model_fields)}"
+    return str(problem["msg"])[:300]
+
+
+def _wrong(problems: list[Problem]) -> Refused:
+    first = problems[0]
+    return Refused(
+        "E1409",
+        "The request says something that cannot be taken.",
+        where=first.where,
+        why=first.what,
+        fix="see the operation in /api/v1/openapi.json",
+        problems=tuple(problems),
+    )

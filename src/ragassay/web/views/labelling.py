@@ -1,0 +1,157 @@
+"""Labelling: rows handed out one by one, blind and by keyboard.
+
+Nothing of the judge, of other people or of the run's name is on the page on which somebody labels;
+what the judge said of a row is shown only after their label of it is in, where they ask for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from ragassay.core import LabelAnswer, RowToLabel
+from ragassay.trust.decisions import DECIDED
+from ragassay.trust.measure.label_rounds import label_task, repeat_due
+from ragassay.web.messages import Answer, Ask, NotThere, Page, Redirect, refused
+from ragassay.web.site import url
+from ragassay.web.views.shell import stored_run
+
+CANNOT_TELL = "cannot tell"
+LONGEST_REASON = 4000
+
+
+def item(ask: Ask) -> Answer:
+    """The next row for this person; or one that they answered, to be answered again."""
+    stored = stored_run(ask)
+    metric = _metric(ask, ask.query.get("metric", ""))
+    if not ask.person:
+        return Page("who.html.j2", {"run_id": stored.run_id, "metric": metric})
+    store, run_id = ask.site.store, stored.run_id
+    queue = store.to_label(run_id, metric)
+    mine = [a for a in store.label_answers(run_id, metric) if a.annotator == ask.person]
+    chosen, again = _row_for(ask, metric, queue, mine)
+    row = store.row(run_id, chosen.row_id) if chosen is not None else None
+    first = [answer for answer in mine if not answer.repeat]
+    last = first[-1] if first else None
+    values = {
+        "run_id": run_id,
+        "task": label_task(metric),
+        "row": row,
+        "person": ask.person,
+        "answered": len({(answer.row_id, answer.repeat) for answer in mine}),
+        "total": len(queue),
+        "last": last if last is not None and not last.revealed else None,
+        "given": last if again and last is not None and last.row_id == again else None,
+        "cannot_tell": CANNOT_TELL,
+        "reveal": ask.reveal,
+        "seen": _seen(ask, metric, mine),
+    }
+    return Page("label.html.j2", values)
+
+
+def _row_for(
+    ask: Ask, metric: str, queue: Sequence[RowToLabel], mine: Sequence[LabelAnswer]
+) -> tuple[RowToLabel | None, str]:
+    """(the row to show, its id where it is one of theirs that they change)."""
+    again = ask.query.get("row", "")
+    by_id = {row.row_id: row for row in queue}
+    if again:
+        # Only a row that was theirs: what others have is not to be seen beforehand. And none of
+        # which they have seen the judge's verdict since.
+        theirs = {answer.row_id for answer in mine}
+        revealed = {answer.row_id for answer in mine if answer.revealed}
+        return (by_id.get(again) if again in theirs - revealed else None), again
+    repeat = repeat_due(mine)
+    if repeat is not None and repeat in by_id:
+        return by_id[repeat], ""
+    return ask.site.store.reserve_to_label(stored_run(ask).run_id, metric, ask.person), ""
+
+
+def _seen(ask: Ask, metric: str, mine: Sequence[LabelAnswer]) -> dict[str, object] | None:
+    """What the judge said of the row that this person answered last, where they chose to see it
+    and their answer is in; None else.
+    """
+    after = ask.query.get("after", "")
+    answer = next((a for a in reversed(mine) if a.row_id == after), None)
+    if answer is None or not answer.revealed:
+        return None
+    row = ask.site.store.row(stored_run(ask).run_id, after)
+    score = row.score(metric) if row is not None else None
+    return {"row_id": after, "value": answer.value, "score": score}
+
+
+def keep(ask: Ask) -> Answer:
+    """An answer, or who is answering; then the next row."""
+    stored = stored_run(ask)
+    metric = _metric(ask, ask.form.get("metric", ""))
+    next_item = url("/runs/{}/label", stored.run_id, metric=metric)
+    person = person_named(ask.form.get("person", ""))
+    if person:
+        return Redirect(next_item, {"person": quote(person)})
+    if not ask.person:
+        return Redirect(next_item)
+    row_id, given = ask.form.get("row", ""), ask.form.get("value", "")
+    queue = ask.site.store.to_label(stored.run_id, metric)
+    chosen = next((row for row in queue if row.row_id == row_id), None)
+    if chosen is None:
+        raise NotThere("That row is not among those to label.")
+    answers = ask.site.store.label_answers(stored.run_id, metric)
+    mine = [answer for answer in answers if answer.annotator == ask.person]
+    of_row = [answer for answer in mine if answer.row_id == row_id]
+    repeat = repeat_due(mine) == row_id and not ask.form.get("again")
+    reveal = ask.form.get("reveal") == "1"
+    cookies = {"reveal": "1" if reveal else ""}
+    if of_row and not repeat and not ask.form.get("again"):
+        # The same key twice, or a page that the browser kept: the first answer stands.
+        return Redirect(next_item, cookies)
+    if any(answer.revealed for answer in of_row):
+        raise NotThere("You have seen what the judge says of that row: your label of it stays.")
+    answer = LabelAnswer(
+        row_id,
+        ask.person,
+        _value(given, chosen),
+        ask.form.get("rationale", "").strip()[:LONGEST_REASON],
+        now(),
+        repeat=repeat,
+        # Of a repeat nothing is shown: it would say that it is one.
+        revealed=reveal and not repeat,
+    )
+    ask.site.store.put_answer(stored.run_id, metric, answer, chosen)
+    if answer.revealed:
+        next_item = url("/runs/{}/label", stored.run_id, metric=metric, after=row_id)
+    return Redirect(next_item, cookies)
+
+
+def person_named(text: str) -> str:
+    """A name as somebody gave it, on one line. Raises SetupError E0101 for that of a decision."""
+    name = " ".join(text.split())[:80]
+    if name.startswith(DECIDED.strip()):
+        raise refused("person", name, "a name of your own")
+    return name
+
+
+def now() -> str:
+    """This moment, ISO 8601 in UTC."""
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _value(given: str, chosen: RowToLabel) -> float | None:
+    """The label, None for "cannot tell". Raises SetupError E0101 for one outside the scale."""
+    if given == CANNOT_TELL:
+        return None
+    for point in chosen.scale:
+        if given == f"{point:g}":
+            return point
+    raise refused("value", given, "on the scale")
+
+
+def _metric(ask: Ask, name: str) -> str:
+    """A metric that rows are to be labelled for."""
+    stored = stored_run(ask)
+    if name in ask.site.store.names_to_label(stored.run_id):
+        return name
+    raise NotThere(
+        "No rows were chosen to be labelled for that. Choose some on the page of labels."
+    )

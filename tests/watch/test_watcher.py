@@ -1,0 +1,223 @@
+"""Steps of a watch, and what it says when things go wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragassay.core import SetupError
+from ragassay.store import Store
+from ragassay.testing import LLMServer
+from ragassay.watch.settings import make_settings
+from ragassay.watch.watcher import Watcher
+from support.traffic import RIGHT, WRONG, turn
+from watch.conftest import Watched, accounted
+
+KEY = {"api_key_env": "WATCH_KEY", "attempts": 1}
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WATCH_KEY", "k")
+
+
+def turns(kind: str, count: int, answer: str = RIGHT, session: str | None = None) -> list:
+    return [turn(f"{kind} {n}", answer, session=session) for n in range(count)]
+
+
+def test_every_row_is_accounted_for_and_counted_once(watched: Watched) -> None:
+    watched.arrive(turns("good", 30))
+    first = watched.step(sample=0.5)
+    assert accounted(first)
+    assert (first.arrived, first.sampled, first.judged) == (30, 15, 15)
+    again = watched.step(sample=0.5)
+    assert (again.arrived, again.sampled, again.judged) == (30, 15, 15)
+    watched.arrive(turns("more", 10))
+    more = watched.step(sample=0.5)
+    assert accounted(more)
+    assert more.arrived == 40
+
+
+def test_late_spans_change_no_row_that_is_judged(watched: Watched) -> None:
+    watched.arrive(turns("good", 2))
+    watched.step()
+    late = turn("good 0", RIGHT)[1] | {"spanId": f"{9:016x}"}
+    document = "retrieval.documents.1.document.content"
+    late["attributes"] = [*late["attributes"], {"key": document, "value": {"stringValue": "New."}}]
+    watched.arrive([[late]])
+    after = watched.step()
+    assert after.arrived == after.judged == 2
+    assert "1 rows changed after they were judged: they stand as judged" in after.notes
+
+
+def test_a_budget_of_zero_judges_nothing_and_says_so(watched: Watched) -> None:
+    watched.arrive(turns("good", 5))
+    for budget in ("0/day", "0 calls/hour"):
+        found = watched.step(budget=[budget], name=budget[:1] + budget[2:3])
+        assert found.judged == 0
+        assert found.dropped == {"no budget": 5}
+        assert not found.window.rates
+        assert accounted(found)
+        lines = [str(block) for block in found.blocks()]
+        assert any("nothing is judged" in line for line in lines)
+
+
+def test_a_day_without_traffic_is_said_and_no_figure_made_up(watched: Watched) -> None:
+    watched.arrive(turns("good", 3))
+    watched.step()
+    watched.now += 2 * 86_400
+    quiet = watched.step()
+    assert quiet.window.rows == 0
+    assert quiet.window.rates == ()
+    assert quiet.window.error_rate is None
+    assert next(iter(quiet.blocks())) == (
+        "traffic: no row arrived in the last 24 h; the last one came 2026-11-22T11:59:59+00:00."
+        " Nothing is measured."
+    )
+
+
+def test_one_row_a_day_gives_rates_without_a_false_band(watched: Watched) -> None:
+    for day in range(3):
+        watched.arrive(turns(f"day {day}", 1))
+        found = watched.step(sample=0.99, window_s=7 * 86_400.0, seed=1)
+        watched.now += 86_400
+    (passes, _) = found.window.rates
+    assert passes.rows == found.judged == 3
+    assert passes.interval is not None
+    assert passes.interval.low < 0.6
+
+
+def test_a_clock_that_goes_back_gives_no_budget_back(watched: Watched) -> None:
+    watched.arrive(turns("good", 10))
+    assert watched.step(budget=["6 rows/day"]).judged == 6
+    watched.now -= 3 * 3_600
+    back = watched.step(budget=["6 rows/day"])
+    assert back.judged == 6
+    assert any("the clock is 3.0 h behind" in line for line in watched.said)
+    assert back.at == "2026-11-22T12:00:00+00:00"
+    watched.now += 30 * 3_600
+    ahead = watched.step(budget=["6 rows/day"], patience_s=10 * 86_400.0)
+    assert ahead.judged == 10
+    assert any("or the clock jumped ahead" in line for line in watched.said)
+
+
+def test_a_judge_that_is_down_for_an_hour_is_told_of_and_then_catches_up(watched: Watched) -> None:
+    watched.arrive(turns("good", 4))
+    with LLMServer() as server:
+        url = server.url
+    judge = {"judge": "openai:mock", **KEY}
+    for _ in range(3):
+        down = watched.step(base_url=url, **judge)
+        assert down.pending == 4
+        assert down.judged == 0
+        assert not down.window.rates, "no figure stands for what was not judged"
+        watched.now += 1_900
+    assert down.outage
+    (alert,) = down.alerts
+    assert alert["text"].startswith("The judge could not be asked for 1.1 h: ")
+    with LLMServer() as server:
+        up = watched.step(base_url=server.url, **judge)
+        assert (up.judged, up.pending, up.outage) == (4, 0, "")
+        assert server.stats()["calls"] >= 1
+    assert accounted(up)
+
+
+def test_what_waits_too_long_is_dropped_and_counted(watched: Watched) -> None:
+    watched.arrive(turns("good", 6))
+    watched.step(budget=["2 rows/day"])
+    watched.now += 7 * 3_600
+    late = watched.step(budget=["2 rows/day"])
+    assert late.dropped == {"waited too long": 4}
+    assert accounted(late)
+
+
+def test_calls_and_money_stay_within_the_budget_by_the_servers_own_count(watched: Watched) -> None:
+    watched.arrive([turn(f"t {n}", f"Answer {n} of the library.") for n in range(12)])
+    with LLMServer() as server:
+        judge = {"judge": "openai:mock", "base_url": server.url, "price": "1000,1000", **KEY}
+        calls = watched.step(budget=["5 calls/day"], **judge)
+        assert server.stats()["calls"] <= 5
+        (spent,) = calls.budgets
+        assert server.stats()["calls"] <= spent.spent <= 5
+        assert accounted(calls)
+        assert calls.pending == 12 - calls.judged > 0
+
+
+def test_a_changed_judge_begins_the_streams_anew(watched: Watched) -> None:
+    marks = ["groundedness>=0.5"]
+    watched.arrive(turns("good", 5))
+    watched.step(marks=marks)
+    watched.arrive(turns("more", 5))
+    with LLMServer() as server:
+        judge = {"judge": "openai:mock", "base_url": server.url, **KEY}
+        other = watched.step(marks=marks, **judge)
+    assert any("the judge changed" in note for note in other.notes)
+    assert other.marks[0].sessions == 5, "what the former judge said counts no more"
+
+
+def test_an_alert_stands_until_the_mark_is_known_to_hold_again(watched: Watched) -> None:
+    marks = ["groundedness>=0.5"]
+    watched.arrive(turns("bad", 25, WRONG))
+    fallen = watched.step(marks=marks)
+    assert [alert["kind"] for alert in fallen.alerts if alert["about"] == marks[0]] == ["mark"]
+    assert "No session ever reached it" in fallen.alerts[-1]["text"]
+    assert fallen.marks[0].standing
+    watched.arrive(turns("good", 40))
+    mended = watched.step(marks=marks)
+    kinds = [alert["kind"] for alert in mended.alerts if alert["about"] == marks[0]]
+    assert kinds == ["back", "mark"]
+    assert not mended.marks[0].standing
+
+
+def test_errors_and_latency_are_watched_on_every_row_without_a_judge(watched: Watched) -> None:
+    failing = [turn(f"f {n}", "") for n in range(30)]
+    for root, _ in failing:
+        root["status"] = {"code": 2, "message": "boom"}
+        root["attributes"] = [a for a in root["attributes"] if a["key"] != "output.value"]
+    watched.arrive(failing)
+    found = watched.step(sample=0.0, marks=["error_rate<=0.1", "p95(latency)<=0.5"])
+    assert (found.window.errors, found.window.error_rate) == (30, 1.0)
+    assert {alert["about"] for alert in found.alerts} == {"error_rate<=0.1", "p95(latency)<=0.5"}
+    assert found.judged == found.sampled == 0
+    assert found.guarantee == "chance of ever raising a false alarm over all 2 marks: at most 5%"
+
+
+def test_a_session_is_counted_whole_when_it_is_quiet_and_only_once(watched: Watched) -> None:
+    marks = ["groundedness>=0.5"]
+    watched.arrive(turns("a", 3, session="s"), ago=5)
+    early = watched.step(marks=marks, session_quiet_s=60.0)
+    assert early.marks[0].sessions == 0
+    watched.now += 120
+    counted = watched.step(marks=marks, session_quiet_s=60.0)
+    assert counted.marks[0].sessions == 1
+    watched.arrive(turns("late", 2, session="s"), ago=1)
+    watched.now += 120
+    late = watched.step(marks=marks, session_quiet_s=60.0)
+    assert late.marks[0].sessions == 1
+    assert "2 rows came after their session was counted: in rates, in no alarm" in late.notes
+
+
+def test_two_processes_do_not_run_the_same_watch(watched: Watched) -> None:
+    watched.arrive(turns("good", 1))
+    settings = make_settings(
+        name="traffic",
+        sample=0.0,
+        factor=1.0,
+        seed=0,
+        budget=[],
+        marks=[],
+        false_alarms=0.05,
+        alert_to=[],
+        allow_private=False,
+        label_share=0.0,
+        window_s=60.0,
+        session_quiet_s=0.0,
+        patience_s=60.0,
+        keep_days=1.0,
+        collector="",
+        judging={"metrics": "groundedness"},
+    )
+    with Store.open(watched.path) as store, Watcher(store, settings):
+        with pytest.raises(SetupError, match="E1304"):
+            watched.step()
+        watched.step(name="another")
+    watched.step()

@@ -1,0 +1,245 @@
+"""Whatever is wrong with a request, the answer is a problem with a code, its place and the remedy;
+nothing is lost, and nothing of the machine is told.
+"""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+import socket
+from urllib.parse import quote
+
+import pytest
+
+from ragassay.core.error_catalogue import error_catalogue
+from ragassay.web.api import reading
+from ragassay.web.api.messages import Refused
+from ragassay.web.api.problems import status_of
+from ragassay.web.api.table import MOST_ROWS_BYTES
+from web.api.conftest import ROW, Program
+
+LABELS = "/runs/run1/labels"
+JSON = {"Content-Type": "application/json"}
+LABEL = {"id": "row-1", "label": 1}
+
+
+def problem(answer) -> dict:
+    """The problem, which tells nothing of the machine."""
+    status, headers, content = answer
+    assert headers["content-type"] == "application/problem+json", content
+    text = content.decode()
+    for word in ("Traceback", 'File "', "site-packages", "/tmp/", "runs.db", "sqlite"):
+        assert word not in text
+    found = json.loads(text)
+    assert found["status"] == status
+    assert found["code"] in error_catalogue()
+    assert found["title"]
+    assert found["detail"]
+    assert found["remedy"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "code", "where"),
+    [
+        ("GET", "/runs/nothing", None, 404, "E0103", ""),
+        ("GET", "/runs/%00", None, 404, "E0103", ""),
+        ("GET", "/runs/..%2f..%2fetc", None, 404, "E1404", ""),
+        ("GET", "/runs/run1/rows/99", None, 404, "E0108", ""),
+        ("GET", "/runs/run1/rows/-1", None, 404, "E0108", ""),
+        ("GET", "/runs/run1/rows?verdict=x", None, 422, "E1409", "verdict"),
+        ("GET", "/runs/run1/rows?sort=value", None, 422, "E1409", "sort"),
+        ("GET", "/runs/run1/rows?metric=x", None, 422, "E1409", "metric"),
+        ("GET", "/runs/run1/rows?slice=x", None, 422, "E1409", "slice"),
+        ("GET", "/runs/run1/rows?cursor=x", None, 422, "E1409", "cursor"),
+        ("GET", "/runs/run1/rows?cursor=é", None, 422, "E1409", "cursor"),
+        ("GET", "/runs/run1/rows?limit=0", None, 422, "E1409", "limit"),
+        ("GET", "/runs/run1/rows?limit=1_0", None, 422, "E1409", "limit"),
+        ("GET", "/runs/run1/rows?limit=5&limit=6", None, 422, "E1409", "limit"),
+        ("GET", "/runs/run1/rows?limits=5", None, 422, "E1409", "limits"),
+        ("GET", "/runs/run1/rows?id=row-1&q=x", None, 422, "E1409", "id"),
+        ("GET", "/runs?all=yes", None, 422, "E1409", "all"),
+        ("GET", "/runs/run1?x=1", None, 422, "E1409", "x"),
+        ("GET", "/runs/run1/rows?q=%ff", None, 400, "E1408", "the address"),
+        ("GET", "/runs/run1/export?format=exe", None, 422, "E1409", "format"),
+        ("GET", "/compare?a=run1", None, 422, "E1409", "b"),
+        ("GET", "/compare?a=run1&b=run2&margin=nan", None, 422, "E1409", "margin"),
+        ("GET", "/errors/E9999", None, 404, "E1404", "E9999"),
+        ("POST", "/judge/nothing", {"row": ROW}, 404, "E0201", ""),
+        ("POST", "/judge/os:system", {"row": ROW}, 404, "E0201", ""),
+        ("POST", "/judge/groundedness", {"row": {}}, 422, "E1409", "/row"),
+        ("POST", "/judge/groundedness", {"row": {"rows": 1}}, 422, "E0101", None),
+        ("POST", "/judge/groundedness", {"row": {"judge": "x"}}, 422, "E1409", "/row/judge"),
+        *(
+            ("POST", "/judge/groundedness", {"row": {name: "/x"}}, 422, "E1409", f"/row/{name}")
+            for name in ("store", "base_url", "api_key_env", "headers", "rubrics", "ca", "proxy")
+        ),
+        (
+            "POST",
+            "/judge/groundedness",
+            {"row": ROW, "parameters": {"pass_mark": "0.5, claims=llm"}},
+            422,
+            "E1409",
+            "/parameters/pass_mark",
+        ),
+        ("POST", "/judge/groundedness", {"row": ROW, "parameters": {"x": 1}}, 422, "E0202", None),
+        (
+            "POST",
+            "/judge/groundedness",
+            {"row": ROW, "base_url": "http://x"},
+            422,
+            "E1409",
+            "/base_url",
+        ),
+        (
+            "POST",
+            "/judge/groundedness",
+            {"row": ROW, "judge": "local:/etc"},
+            422,
+            "E1410",
+            "/judge",
+        ),
+        ("POST", "/runs", {"rows": []}, 422, "E1409", "/rows"),
+        ("POST", "/runs", {"rows": [1]}, 422, "E1409", "/rows/0"),
+        ("POST", "/runs", {"rows": [ROW], "max_calls": "5"}, 422, "E1409", "/max_calls"),
+        ("POST", "/runs", {"rows": [ROW], "app": "os:system"}, 422, "E1409", "/app"),
+        ("POST", "/runs", {"rows": [ROW], "headers": ["a: $HOME"]}, 422, "E1409", "/headers"),
+        ("POST", "/runs", {"rows": [ROW], "metrics": ["os:system"]}, 422, "E1410", "/metrics/0"),
+        ("POST", "/runs", {"rows": [ROW], "metrics": ["nothing"]}, 422, "E0201", None),
+        ("POST", "/runs", {"rows": [ROW], "judge": "openai:gpt"}, 422, "E1410", "/judge"),
+        ("POST", "/runs/run1/cancel", None, 409, "E1412", "run run1"),
+        ("POST", LABELS, {"labels": [{"id": "row-1"}]}, 422, "E1409", "/labels/0/label"),
+        ("POST", LABELS, {"metric": "x", "labels": [LABEL]}, 422, "E0201", None),
+        (
+            "POST",
+            LABELS,
+            {"metric": "groundedness", "labels": [{"id": "no", "label": 1}]},
+            422,
+            "E0315",
+            None,
+        ),
+    ],
+)
+def test_a_mistake_is_named_by_its_place(method, path, body, status, code, where, program) -> None:
+    found = problem(program(method, path.replace("é", "%C3%A9"), body))
+    assert (found["status"], found["code"]) == (status, code), found
+    if where:
+        assert where in (found["where"], *(each["where"] for each in found["problems"]))
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "status", "code"),
+    [
+        (b"", JSON, 400, "E1408"),
+        (b'{"rows": [', JSON, 400, "E1408"),
+        (b'{"rows": [NaN]}', JSON, 400, "E1408"),
+        (b"[" * 100_000, JSON, 400, "E1408"),
+        (b'{"rows": ["\\ud800"]}', JSON, 400, "E1408"),
+        ('{"rows": ["é"]}'.encode("latin-1"), JSON, 400, "E1408"),
+        (b"[]", JSON, 422, "E1409"),
+        (b"{}", {"Content-Type": "application/json; charset=latin-1"}, 415, "E1407"),
+        (gzip.compress(b"{}"), {**JSON, "Content-Encoding": "gzip"}, 415, "E1407"),
+        (b"{}", {"Content-Type": "text/csv"}, 415, "E1407"),
+        (b"{}", {**JSON, "Content-Length": str(MOST_ROWS_BYTES + 1)}, 413, "E1406"),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_refused(content, headers, status, code, program) -> None:
+    assert (problem(program("POST", "/runs", content, headers))["code"]) == code
+    assert program("POST", "/runs", content, headers)[0] == status
+
+
+def test_a_body_without_a_length_is_cut_off(program: Program) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", program.server.port, timeout=20)
+    chunks = [b" " * 65536] * 20
+    headers = {**JSON, "Authorization": f"Bearer {program.server.settings.token}"}
+    connection.request("POST", f"/api/v1{LABELS}", iter(chunks), headers, encode_chunked=True)
+    answer = connection.getresponse()
+    assert (answer.status, json.loads(answer.read())["code"]) == (413, "E1406")
+    connection.close()
+
+
+def _half(program: Program) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", program.server.port), timeout=20)
+    head = (
+        f"POST /api/v1{LABELS} HTTP/1.1\r\nHost: 127.0.0.1:{program.server.port}\r\n"
+        f"Authorization: Bearer {program.server.settings.token}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+    )
+    connection.sendall(head.encode() + b'{"labels": [{"id": "row-1", "la')
+    return connection
+
+
+def test_a_body_that_was_half_sent_changes_nothing_and_gives_its_place_back(
+    program: Program, site, monkeypatch
+) -> None:
+    places = site.server.application.api.places
+    _half(program).close()
+    monkeypatch.setattr(reading, "PATIENCE_S", 0.2)
+    with _half(program) as connection:
+        answer = connection.recv(65536).decode()
+    assert answer.startswith("HTTP/1.1 408")
+    assert '"code":"E1408"' in answer
+    assert program("GET", LABELS)[0] == 200
+    assert places.taken == 0
+    assert site.store.labels("run1") == ()
+
+
+def test_two_lengths_or_two_tokens_are_refused(program: Program) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", program.server.port, timeout=20)
+    connection.putrequest("GET", "/api/v1/runs")
+    for token in ("x", program.server.settings.token):
+        connection.putheader("Authorization", f"Bearer {token}")
+    connection.endheaders()
+    assert connection.getresponse().status in (400, 421)
+    connection.close()
+
+
+def test_a_fault_of_ours_is_a_number_in_the_log_and_no_stack(program, site, monkeypatch, capfd):
+    def fail(*_: object) -> None:
+        raise RuntimeError("secret place")
+
+    monkeypatch.setattr(site.server.application.site.store, "resolve", fail)
+    found = problem(program("GET", "/runs/run1"))
+    assert (found["status"], found["code"]) == (500, "E1413")
+    number = found["why"].rpartition(" ")[2]
+    logged = capfd.readouterr().err
+    assert f"error {number} " in logged
+    assert "secret place" in logged
+
+
+def test_every_code_of_the_api_has_a_status_and_an_entry_over_http(program: Program) -> None:
+    codes = {each["code"]: each for each in program.value("GET", "/errors")["items"]}
+    assert set(codes) == set(error_catalogue())
+    for code in (code for code in codes if code.startswith("E14")):
+        assert program.value("GET", f"/errors/{code.lower()}") == codes[code]
+        assert 400 <= status_of(Refused(code, "x")) <= 500
+
+
+INJECTIONS = (
+    "'", '"', "' OR '1'='1", "'; DROP TABLE runs; --", "1) UNION SELECT 1,2,3 --", "x%", "x_",
+    "\\", "/*", "groundedness' --", "\u2019 OR 1=1", "a\u0000b", "NEAR(a b)", '"a" OR "b', "a*",
+    "-a",
+    "{a b}:c", "question:x", "^a", "AND", "' || (SELECT payload FROM runs) || '",
+)  # fmt: skip
+
+
+def test_a_word_is_never_a_command_of_the_database(program: Program, site) -> None:
+    whole = program.value("GET", "/runs/run1/rows")
+    for word in INJECTIONS:
+        text = quote(word)
+        for name in ("cause", "id"):
+            assert program.value("GET", f"/runs/run1/rows?{name}={text}")["items"] == []
+        assert program.value("GET", f"/runs/run1/rows?slice=kind%3D{text}")["items"] == []
+        for path in (
+            f"/runs/{text}",
+            f"/runs/run1/scores?metric={text}",
+            f"/runs/run1/labels?metric={text}",
+            f"/runs/run1/rows?q={text}",
+            f"/compare?a=run1&b={text}",
+            f"/certificates?judge={text}",
+            f"/certificates/{text}",
+        ):
+            assert program("GET", path)[0] in (200, 404, 422), path
+    assert program.value("GET", "/runs/run1/rows") == whole
+    assert site.store.check() == ()

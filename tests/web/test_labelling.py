@@ -1,0 +1,245 @@
+"""Labelling as several people do it: rows handed out twice, verdicts revealed, sheets taken in,
+ties decided; and what the labels then say.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from ragassay.core import HumanLabel, LabelAnswer, RowToLabel
+from ragassay.store import Store
+from ragassay.trust.decisions import DECIDED, independent
+from ragassay.trust.measure.label_rounds import REPEAT_EVERY, label_progress, repeat_due
+from web.conftest import INVENTED, Client, save, serving
+
+METRIC = "groundedness"
+
+
+def queue(store: Store, rows: int, wanted: int = 1, metric: str = METRIC) -> None:
+    chosen = [RowToLabel(f"row-{n + 1}", n, wanted, (0.0, 1.0)) for n in range(rows)]
+    store.add_to_label("run1", metric, chosen)
+
+
+class Labeller:
+    """A person with a browser that keeps their name and their wishes, and no script."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        self.client = client
+        self.cookies = {f"ragassay-person-{client.server.port}": name}
+        self.path = f"/runs/run1/label?metric={METRIC}"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+
+    def page(self, path: str = "") -> str:
+        return self.client.ask(path or self.path, headers=self.headers).text
+
+    def row(self, page: str) -> str:
+        found = re.search(r'name="row" value="([^"]*)"', page)
+        return unescape(found[1]) if found else ""
+
+    def give(self, row: str, value: str, **more: str):
+        form = {"metric": METRIC, "row": row, "value": value, **more}
+        reply = self.client.ask("/runs/run1/label", "POST", form, headers=self.headers)
+        for cookie in reply.cookies:
+            name, _, rest = cookie.partition("=")
+            self.cookies[name] = rest.partition(";")[0].strip('"')
+        return reply
+
+
+def test_a_row_comes_back_unannounced_and_its_second_answer_is_no_label(store, make) -> None:
+    save(store, [make.row(n) for n in range(12)])
+    queue(store, 12)
+    with serving(store) as client:
+        ann = Labeller(client, "Ann")
+        given, pages = [], []
+        while row := ann.row(page := ann.page()):
+            given.append(row)
+            pages.append(page)
+            # She passes every row, but fails what she sees for the second time.
+            ann.give(row, "0" if row in given[:-1] else "1")
+        assert len(given) == 13
+        assert len(set(given)) == 12
+        repeats = [n for n, row in enumerate(given) if row in given[:n]]
+        assert repeats == [10]
+        assert all(n - given.index(given[n]) > 5 for n in repeats)
+        # Nothing on the page of a repeat says that it is one.
+        shape = re.compile(r"row-\d+|Question \d+|nonce=\"[^\"]*\"|\d+")
+        assert shape.sub("", pages[10]) == shape.sub("", pages[9])
+        labels = {label.row_id: label.value for label in store.labels("run1", METRIC)}
+        assert labels == {f"row-{n + 1}": 1.0 for n in range(12)}
+        progress = label_progress(store, "run1", METRIC)
+        assert progress.repeated == 1
+        accuracy = next(f for f in progress.with_themselves if f.name == "accuracy")
+        assert accuracy.value == 0.0
+        assert "their own earlier labels" in client.ask("/runs/run1/labels").text
+
+
+def test_nothing_is_repeated_before_ten_rows_nor_what_was_revealed() -> None:
+    answers = [LabelAnswer(f"r{n}", "Ann", 1.0) for n in range(REPEAT_EVERY)]
+    assert repeat_due(answers[:-1]) is None
+    assert repeat_due(answers) == "r0"
+    seen = [LabelAnswer("r0", "Ann", 1.0, revealed=True), *answers[1:]]
+    assert repeat_due(seen) == "r1"
+    assert repeat_due([*answers, LabelAnswer("r0", "Ann", 0.0, repeat=True)]) is None
+
+
+def test_the_judge_is_shown_after_the_label_is_in_and_the_label_is_then_final(store, make) -> None:
+    save(store, [make.row(0, sentences=INVENTED), make.row(1)])
+    queue(store, 2)
+    with serving(store) as client:
+        ann = Labeller(client, "Ann")
+        blind = ann.page()
+        assert "you said" not in blind
+        sent = ann.give("row-1", "1", reveal="1")
+        shown = ann.page(sent.headers["location"])
+        assert "row-1: you said" in shown
+        assert re.search(r"the judge\s+says <b class=n>✗ fail", shown)
+        assert "checked" in shown  # the wish is kept
+        # Of the row that is next, nothing.
+        assert ann.row(shown) == "row-2"
+        # By nobody else, and not for a row that was not revealed.
+        assert "the judge" not in Labeller(client, "Bob").page(sent.headers["location"])
+        (answer,) = store.label_answers("run1", METRIC)
+        assert answer.revealed
+        refused = ann.give("row-1", "0", again="1")
+        assert refused.status == 404
+        assert "stays" in refused.text
+        assert ann.row(ann.page(f"{ann.path}&row=row-1")) == ""
+        ann.give("row-2", "1")
+        assert "you said" not in ann.page(f"{ann.path}&after=row-2")
+        assert [label.value for label in store.labels("run1", METRIC)] == [1.0, 1.0]
+
+
+def test_a_key_that_is_struck_twice_gives_one_answer(store, make) -> None:
+    save(store, [make.row(n) for n in range(3)])
+    queue(store, 3)
+    with serving(store) as client:
+        ann = Labeller(client, "Ann")
+        for value in ("1", "0", "0"):
+            assert ann.give("row-1", value).status == 303
+        assert [answer.value for answer in store.label_answers("run1", METRIC)] == [1.0]
+        ann.give("row-1", "0", again="1")
+        assert [label.value for label in store.labels("run1", METRIC)] == [0.0]
+
+
+def test_a_tie_is_decided_for_a_value_that_somebody_gave_and_counts_as_no_opinion(
+    store, make
+) -> None:
+    save(store, [make.row(n) for n in range(4)])
+    labels = [HumanLabel("row-1", METRIC, who, value, "because") for who, value in
+              (("Ann", 1.0), ("Bob", 0.0))]  # fmt: skip
+    labels += [HumanLabel("row-2", METRIC, who, 1.0) for who in ("Ann", "Bob")]
+    store.put_labels("run1", labels)
+    path = f"/runs/run1/labels/decide?metric={METRIC}"
+    with serving(store) as client:
+        page = client.ask(path).text
+        assert "1 row on which people differ" in page
+        assert "because" in page
+        form = {"metric": METRIC, "row": "row-1", "person": "Eve", "value": "0.5"}
+        assert client.ask("/runs/run1/labels/decide", "POST", form).status == 400
+        form["value"] = "0"
+        assert client.ask("/runs/run1/labels/decide", "POST", form).status == 303
+        assert "People are tied on no row" in client.ask(path).text
+        # Twice is once, and a row that is not tied cannot be decided.
+        assert client.ask("/runs/run1/labels/decide", "POST", form).status == 404
+    stored = store.labels("run1", METRIC)
+    assert [label.annotator for label in stored][-1] == f"{DECIDED}Eve"
+    assert len(independent(stored)) == 4
+    progress = label_progress(store, "run1", METRIC)
+    assert progress.ties == ()
+    assert progress.among_people is not None
+    assert progress.among_people.shared == 2
+
+
+def test_nobody_labels_under_the_name_of_a_decision(site: Client) -> None:
+    form = {"metric": METRIC, "person": "decided by nobody"}
+    assert site.ask("/runs/run1/label", "POST", form).status == 400
+
+
+def upload(client: Client, body: bytes, name: str = "sheet.csv", **query: str):
+    import httpx
+
+    given = {"name": name, "metric": METRIC, "annotator": "Ann", **query}
+    return httpx.post(
+        f"{client.server.address}/runs/run1/labels/upload",
+        params=given,
+        content=body,
+        headers={
+            "authorization": f"Bearer {client.server.settings.token}",
+            "origin": client.server.address,
+        },
+        timeout=60,
+    )
+
+
+def test_a_sheet_is_taken_in_as_the_command_does(store, make) -> None:
+    save(store, [make.row(n) for n in range(3)])
+    with serving(store) as client:
+        taken = upload(client, b"id,label\nrow-1,1\nrow-2,0\n")
+        assert taken.json() == {"labels": 2, "kept": 2}
+        lines = [{"id": "row-3", "label": 1, "annotator": "Bob"}]
+        body = "\n".join(json.dumps(line) for line in lines).encode()
+        assert upload(client, body, "sheet.jsonl").json()["labels"] == 1
+        people = {label.row_id: label.annotator for label in store.labels("run1", METRIC)}
+        assert people == {"row-1": "Ann", "row-2": "Ann", "row-3": "Bob"}
+        # Another value of the same person is no slip to pass over, but a wish to be said.
+        again = upload(client, b"id,label\nrow-1,0\n")
+        assert again.status_code == 400
+        assert "differ" in again.json()["problem"]
+        assert upload(client, b"id,label\nrow-1,0\n", replace="1").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        (b"", "sheet.csv"),
+        (b"\x00\xff\xfe" * 50, "sheet.csv"),
+        (b"id,label\nrow-1,maybe\n", "sheet.csv"),
+        (b"id,label\nnobody,1\n", "sheet.csv"),
+        (b"{", "sheet.jsonl"),
+        (b"id,label\nrow-1,1\n", "sheet.exe"),
+        (b"id,label\nrow-1,1\n", "../../etc/passwd"),
+    ],
+)
+def test_a_sheet_that_cannot_be_read_changes_nothing_and_names_no_place(
+    body: bytes, name: str, site: Client
+) -> None:
+    before = site.store.labels("run1")  # type: ignore[attr-defined]
+    refused = upload(site, body, name)
+    assert refused.status_code == 400
+    assert "ragassay-upload-" not in refused.text
+    assert site.store.labels("run1") == before  # type: ignore[attr-defined]
+
+
+def test_a_sheet_of_more_than_100_mb_is_refused_before_it_is_read(site: Client) -> None:
+    path = f"/runs/run1/labels/upload?name=sheet.csv&metric={METRIC}"
+    reply = site.ask(path, "POST", {}, headers={"Content-Length": str((100 << 20) + 1)})
+    assert reply.status == 413
+    assert "100 MB" in reply.text
+    # And nowhere else may a body be as large.
+    reply = site.ask("/runs/run1/label", "POST", {}, headers={"Content-Length": str(2 << 20)})
+    assert reply.status == 413
+
+
+def test_agreement_equals_an_independent_computation(store, make) -> None:
+    save(store, [make.row(n) for n in range(60)])
+    rng = np.random.default_rng(0)
+    said = {who: rng.integers(0, 2, 60).astype(float) for who in ("Ann", "Bob")}
+    for who, values in said.items():
+        labels = [HumanLabel(f"row-{n + 1}", METRIC, who, value) for n, value in enumerate(values)]
+        store.put_labels("run1", labels)
+    among = label_progress(store, "run1", METRIC).among_people
+    assert among is not None
+    figures = {figure.name: figure.value for figure in among.pairs[0].figures}
+    expected = cohen_kappa_score(said["Ann"], said["Bob"])
+    assert figures["kappa"] == pytest.approx(expected, abs=1e-12)
+    same = float(np.mean(said["Ann"] == said["Bob"]))
+    assert figures["accuracy"] == pytest.approx(same, abs=1e-12)

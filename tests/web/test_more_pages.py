@@ -1,0 +1,116 @@
+"""Pages beside those of a run's rows: received traces, reports of other commands, trust."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from itertools import chain
+
+from ragassay.core import HumanLabel
+from ragassay.report.tables import Table
+from ragassay.runs.kept_reports import keep_report, kept_reports
+from ragassay.store import Store
+from ragassay.web import WebSettings
+from ragassay.web.settings import TraceSettings
+from support.otlp_json import openinference_request
+from web.conftest import TRACE, Client, receive, save, serving
+
+
+def words(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+def test_a_trace_shows_its_spans_and_where_each_field_of_the_row_was_read(site: Client) -> None:
+    page = words(site.ask(f"/traces/{TRACE}").text)
+    assert "3 of 3 spans" in page
+    assert "Question read from input.value of the root Who?" in page
+    assert "Anna did." in page
+    assert "Not judged in the last runs" in page
+    for other in ("x", TRACE[:-1] + "d", f"{TRACE}-2"):
+        assert site.ask(f"/traces/{other}").status == 404
+
+
+def test_older_turns_are_on_the_next_page_and_none_is_shown_twice(store: Store) -> None:
+    requests = [openinference_request(f"q{n}?", "a", [], f"{n:032x}") for n in range(1, 205)]
+    receive(store, *requests)
+    with serving(store) as client:
+        path, seen = "/traces", []
+        while path:
+            page = client.ask(path).text
+            seen += re.findall(r'<td class="q">(q\d+)\?</td>', page)
+            found = re.search(r'rel="next" href="([^"]+)"', page)
+            path = unescape(found[1]) if found else ""
+        assert sorted(seen) == sorted(f"q{n}" for n in range(1, 205))
+        assert client.ask("/traces?before=1:2:x").status == 400
+
+
+def test_a_row_of_a_received_trace_has_its_waterfall_below(store: Store, make) -> None:
+    receive(store, openinference_request("Who?", "Anna.", [("who", ["Anna did."])]))
+    save(store, [make.row(0, TRACE), make.row(1)])
+    with serving(store) as client:
+        assert f"/traces/{TRACE}" in client.ask("/runs/run1/rows/0").text
+        assert "/traces/" not in client.ask("/runs/run1/rows/1").text.partition("<main")[2]
+        assert "in rows.jsonl" in words(client.ask(f"/traces/{TRACE}").text)
+
+
+def test_what_came_in_is_what_was_stored_rejected_or_known_already(store: Store) -> None:
+    import httpx
+
+    with serving(store, WebSettings(traces=TraceSettings(quiet_s=600))) as client:
+        request = openinference_request("Who?", "Anna.", [])
+        bad = openinference_request("Who?", "Anna.", [])
+        bad["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["spanId"] = ""
+        headers = {"authorization": f"Bearer {client.server.settings.token}"}
+        for export in (request, request, bad):
+            sent = httpx.post(f"{client.server.address}/v1/traces", json=export, headers=headers)
+            assert sent.status_code == 200, sent.text
+        cells = re.findall(r'<th scope="row">(.*?)</th><td class="r num">(.*?)</td>',
+                           client.ask("/traces").text)  # fmt: skip
+        shown = {words(name): value for name, value in cells}
+        received = next(value for name, value in shown.items() if name.startswith("Received"))
+        assert received == "3"
+        assert [value for name, value in shown.items() if name.startswith("–")] == ["1", "1", "1"]
+        foreign = httpx.post(f"{client.server.address}/v1/traces", headers={"host": "evil.test"})
+        assert foreign.status_code == 421
+
+
+def test_reports_of_other_commands_are_listed_and_shown_as_they_were_printed(store: Store) -> None:
+    table = Table(("family", "wrong"), (("flips <b>", "17"),))
+    keep_report(store, "probing", "openai:m", ["It fails flips.", "", table])
+    keep_report(store, "optimisation", "faithful", ["Certified: F1 0.8 -> 1.0"],
+                before="Be fair. Be brief.", after="Be strict. Be brief.")  # fmt: skip
+    with serving(store) as client:
+        listed = words(client.ask("/reports").text)
+        assert "2 reports" in listed
+        assert "It fails flips." in listed
+        assert "None yet. Make one: ragassay testset make" in listed
+        optimisation, probing = kept_reports(store)
+        page = client.ask(f"/reports/{probing.id}").text
+        assert "flips &lt;b&gt;" in page
+        changed = client.ask(f"/reports/{optimisation.id}").text
+        assert '<mark class="n">fair</mark>' in changed
+        assert '<mark class="s">strict</mark>' in changed
+        assert client.ask("/reports/report-0").status == 404
+        assert client.ask("/reports?kind=x").status == 400
+        assert "report-" not in client.ask("/").text
+
+
+def test_the_trust_page_says_what_the_command_says(store: Store, make) -> None:
+    from ragassay.api import open_run
+    from ragassay.trust.measure.run_trust import judge_trust
+    from ragassay.trust.run_trust_report import run_trust_report
+
+    save(store, [make.row(n) for n in range(30)])
+    with serving(store) as client:
+        assert "is not known here" in client.ask("/runs/run1/trust").text
+        assert client.ask("/runs/run1/trust?metric=x").status == 404
+        labels = [HumanLabel(f"row-{n + 1}", "groundedness", "Ann", float(n % 5 > 0))
+                  for n in range(30)]  # fmt: skip
+        store.put_labels("run1", labels)
+        page = words(client.ask("/runs/run1/trust").text).lower()
+        with open_run("run1", store=store.location) as run:
+            expected = run_trust_report(judge_trust(run, metric="groundedness"))
+        for block in expected:
+            cells = chain.from_iterable(block.rows) if isinstance(block, Table) else [str(block)]
+            for text in cells:
+                assert " ".join(text.split()).lower() in page, text
