@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import json
 import statistics
 import sys
 import warnings
@@ -78,15 +79,34 @@ ENGINES = ("own", "gepa", "textgrad")
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """The figures of each family of worlds and each engine."""
     worlds = max(WORLDS // 10, 2) if options.quick else WORLDS
-    installed = [name for name in ENGINES if name == "own" or find_spec(name) is not None]
+    asked = options.engines or ENGINES
+    installed = [name for name in asked if name == "own" or find_spec(name) is not None]
     families: dict[str, Any] = {}
     for family, settings in (FAMILIES | KEPT).items():
         families[family] = {}
         for name in installed if family in FAMILIES else installed[:1]:
             runs = [_run(name, RubricWorld(seed, settings)) for seed in range(worlds)]
             families[family][name] = _figures(runs)
-    missing = [name for name in ENGINES if name not in installed]
-    return {"worlds": worlds, "cap": CAP, "missing": missing, "families": families}
+    missing = [name for name in asked if name not in installed]
+    earlier = _earlier(families, [name for name in ENGINES if name not in asked])
+    return {
+        "worlds": worlds,
+        "cap": CAP,
+        "missing": missing,
+        "families": families,
+        "earlier": earlier,
+    }
+
+
+def _earlier(families: dict[str, Any], engines: list[str]) -> list[str]:
+    """Take over the stored figures of engines that are not run again; which ones these are."""
+    stored = ROOT / "benchmarks/results/optimise.json"
+    if not engines or not stored.exists():
+        return []
+    known = json.loads(stored.read_text())["search"]["families"]
+    for family, rows in families.items():
+        rows |= {name: row for name, row in known.get(family, {}).items() if name in engines}
+    return engines
 
 
 def _accuracy(truth: BoolArray, passes: BoolArray) -> float:
@@ -184,7 +204,9 @@ def _figures(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _forecast(name: str, row: dict[str, Any]) -> str:
     """How far the forecast held; it is of our own engine."""
-    return f"{row['forecast_within']:.2f} / {row['in_range']:.2f}" if name == "own" else ""
+    if name != "own" or "in_range" not in row:
+        return ""
+    return f"{row['forecast_within']:.2f} / {row['in_range']:.2f}"
 
 
 def page(figures: dict[str, Any]) -> list[str]:
@@ -209,12 +231,18 @@ def page(figures: dict[str, Any]) -> list[str]:
         for name, row in engines.items():
             calls = row["median_calls"] or "not reached"
             lines.append(
-                f"| {name} | {calls} | {row['share']:.2f} | {row['final_share']:.2f}"
+                f"| {name} | {calls} | {row['share']:.2f} | {row.get('final_share', '')}"
                 f" | {row['chosen_on']:.3f} /"
                 f" {row['sealed']:.3f} / {row['true']:.3f} | {row['share_of_best']:.2f}"
                 f" | {row['useless']:.2f} | {row['prompts_with_useless']:.2f} | {row['calls']:,}"
                 f" | {_forecast(name, row)} | {row['over_the_cap']} |"
             )
+    if figures.get("earlier"):
+        lines += [
+            "",
+            f"The rows of {' and '.join(figures['earlier'])} are of an earlier run over the same"
+            " worlds, in which a rubric counted as reached before the choice among finalists only.",
+        ]
     if figures["missing"]:
         lines += ["", f"Not installed, so not measured: {', '.join(figures['missing'])}."]
     return lines

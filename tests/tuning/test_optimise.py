@@ -17,7 +17,7 @@ import pytest
 
 import ragassay
 from ragassay.core import BudgetExhausted, DataError, NothingToDo, ProviderError, SetupError
-from ragassay.testing import Answer, Body, LLMServer
+from ragassay.testing import Body, LLMServer
 from ragassay.tuning.optimise import Progress
 from ragassay.tuning.reports import plan_lines
 from support.number_judge import RUBRIC, answers, judge, labelled_rows
@@ -156,13 +156,17 @@ def test_rows_that_can_certify_nothing_stay_sealed(ask: Any, server: LLMServer) 
 
 def test_a_reflector_that_never_replies_is_no_missing_gain(ask: Any, server: LLMServer) -> None:
     """Its server is down: nothing was searched, which is another thing than nothing was found."""
-    server.answer = lambda body: (
-        Answer(body="down", status=400) if body["model"] == "reflector" else judge(body)
-    )
+
+    def fails(body: Body) -> Any:
+        if body["model"] == "reflector":
+            raise OSError("the disk is full")  # the server answers with 500
+        return judge(body)
+
+    server.answer = fails
     with pytest.raises(ProviderError) as failed:
         ask(rows())
     assert failed.value.code == "E0708"
-    # Three calls were tried, after 113 of the baseline and 50 of its noise.
+    # Three calls were tried, each a few times, after 113 of the baseline and 50 of its noise.
     assert 166 <= server.calls < 200
 
 

@@ -10,17 +10,19 @@ from typing import Any
 import ragassay
 from ragassay.testing import FENCE, Body, LLMServer
 from support.number_judge import colleague, labelled_rows
+from support.present import present
 
 RUBRIC = """---
 id: faithful
 purpose: Does the answer say what the passage says?
 inputs: [contexts, response]
 scale:
-  0: says something else
-  1: says it in part
-  2: says it
-  3: says it in full
-pass: 2
+  pass: 2
+  points:
+    0: It says something else.
+    1: It says it in part.
+    2: It says it.
+    3: It says it in full.
 ---
 - An answer is faithful when it is about what the passage is about.
 - Its tone does not matter.
@@ -73,7 +75,8 @@ def test_a_better_text_that_rates_lower_is_certified_with_a_lower_mark(tmp_path:
         assert found.rubric is not None
         assert found.rubric.scale is not None
         assert found.rubric.scale.pass_mark == 1
-        chosen = found.certificate.finalists[found.certificate.chosen]
+        certificate = present(found.certificate)
+        chosen = certificate.finalists[present(certificate.chosen)]
         assert chosen.after.figures["kappa"] == 1.0
         # The file is used as it stands.
         with ragassay.evaluate(

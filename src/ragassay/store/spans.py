@@ -181,10 +181,6 @@ class SpanRecords:
             if page:
                 _note_traces(connection, page)
                 _move(connection, _CURSOR, page[-1].id, position is None)
-            elif position and (connection.scalar(select(func.max(table.id))) or 0) < position:
-                # Numbers begin anew where all spans were deleted: those that are here are new.
-                _move(connection, _CURSOR, 0, False)
-                return 1
             return len(page)
 
         return self._access.write(work)
@@ -418,6 +414,7 @@ class SpanRecords:
                 # A range, not a list; a clock that was set back leaves younger ones in it.
                 is_old = (table.id <= old[-1]) & (table.received < received)
                 connection.execute(delete(schema.spans).where(is_old))
+                _step_back(connection)
             return len(old)
 
         dropped = self._access.write(work)
@@ -445,6 +442,16 @@ class SpanRecords:
 
         while self._access.write(work):
             pass
+
+
+def _step_back(connection: Connection) -> None:
+    """Set the cursor to the last span that is left, where it stands behind it: numbers go on from
+    the largest that is there, and those that come next would be taken for known.
+    """
+    cursors, spans = schema.cursors, schema.spans.c
+    last = connection.scalar(select(func.max(spans.id))) or 0
+    behind = (cursors.c.name == _CURSOR) & (cursors.c.position > last)
+    connection.execute(update(cursors).where(behind).values(position=last))
 
 
 _MOST_ORIGINS = 10_000
