@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from ragassay.core import boundaries
+from ragassay.core.boundaries import boundaries
 from ragassay.testsets.corpus import Corpus
 from ragassay.testsets.gates.answers import holds
 from ragassay.testsets.values import FALSE_PREMISE, SIMPLE, GateVerdict, Question
