@@ -8,6 +8,7 @@ import pytest
 
 DOORS = (
     "ragassay",
+    "ragassay.core",
     "ragassay.datasets",
     "ragassay.distributed",
     "ragassay.guard",
