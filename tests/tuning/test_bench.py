@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import ragassay
-from ragassay.core import BudgetExhausted, Sample
+from ragassay.core import BudgetExhausted, ProviderError, Sample
 from ragassay.core.sample import Context
+from ragassay.dispatch import CallPolicy
 from ragassay.judges import Rubric, RubricRegistry
 from ragassay.models import connect
 from ragassay.store import Store
@@ -137,6 +138,27 @@ def test_a_proposal_is_kept_and_not_asked_for_again(tmp_path: Path) -> None:
                     assert proposer.propose(TASK) == '{"edits": []}'
             assert spending.calls == 1
         assert server.stats()["calls"] == 1
+
+
+def test_a_reflector_that_never_replies_is_an_error_and_no_missing_gain(tmp_path: Path) -> None:
+    """Its server is down: nothing was searched, which is another thing than nothing was found."""
+
+    def fails(body: object) -> str:
+        raise OSError("the disk is full")  # the server answers with 500
+
+    spending = Spending()
+    with (
+        LLMServer(answer=fails) as server,
+        search_of(tmp_path / "s.db", server, spending) as (_, record),
+    ):
+        model = connect("openai:mock", base_url=server.url)
+        once = CallPolicy(attempts=1, backoff=0.0)
+        with ModelProposer(model, record, spending, once) as proposer:
+            assert [proposer.propose(TASK) for _ in range(2)] == ["", ""]
+            with pytest.raises(ProviderError) as failed:
+                proposer.propose(TASK)
+        assert failed.value.code == "E0708"
+        assert sum(proposer.failures.values()) == 3
 
 
 def test_no_proposal_is_bought_beyond_the_cap(tmp_path: Path) -> None:

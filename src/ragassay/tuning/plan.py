@@ -146,7 +146,7 @@ def search_plan(
     )
     detectable = case.detectable()
     if case.effective_clusters < FEWEST:
-        few = f"{case.effective_clusters:.0f} effective clusters are too few for a certificate"
+        few = f"{case.effective_clusters:.3g} effective clusters are too few for a certificate"
         notes.append(
             f"{few} ({FEWEST} are needed): label rows of more documents or questions, or seal more"
             " of them (--split)"
