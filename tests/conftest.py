@@ -81,6 +81,7 @@ SLOW_FILES = (
     "stress/test_resume.py",
     "stress/test_writer.py",
     "tracing/test_endpoint.py",
+    "tracing/test_grpc.py",
     "trust/measure/test_labelling.py",
     "trust/test_benchmark_live.py",
     "trust/test_correction.py",

@@ -20,9 +20,9 @@ from ragassay.store import Store
 from ragassay.testing import Body, LLMServer, answer_by_words
 from ragassay.tuning.bench import StoreBench
 from ragassay.tuning.model_proposer import ModelProposer
-from ragassay.tuning.record import SearchRecord
+from ragassay.tuning.record import SearchRecord, opened_by_another
 from ragassay.tuning.spending import Spending
-from ragassay.tuning.values import Disagreement, ProposerTask
+from ragassay.tuning.values import Disagreement, ProposerTask, SearchCaps
 
 BASE = RubricRegistry.default().get("groundedness")
 STRICT = replace(BASE, version="5", criteria=BASE.criteria + "\n- Count the numbers twice.")
@@ -157,8 +157,12 @@ def test_sealed_rows_that_were_opened_are_known_to_every_search(tmp_path: Path) 
     with Store.open(tmp_path / "s.db") as store:
         first = SearchRecord(store, "a" * 40, "optimise", "openai:mock", "p")
         assert first.opened({"a", "b"}, "finalists-1") is None
-        first.log_opening(["a", "b"], "finalists-1")
-        first.log_opening(["a", "b"], "finalists-1")
+        assert first.caps_at_opening() is None
+        first.log_opening(["a", "b"], "finalists-1", SearchCaps(600, 1.5))
+        first.log_opening(["a", "b"], "finalists-1", SearchCaps(600, 1.5))
+        assert first.caps_at_opening() == SearchCaps(600, 1.5)
+        assert opened_by_another(store, "a" * 40, {"a"}) is None
+        assert opened_by_another(store, "b" * 40, {"a", "c"}) is not None
     with Store.open(tmp_path / "s.db") as store:
         other = SearchRecord(store, "b" * 40, "optimise", "openai:mock", "p")
         assert other.opened({"b", "c"}, "finalists-2") is not None

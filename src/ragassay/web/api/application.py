@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import orjson
-from starlette.concurrency import run_in_threadpool
-from starlette.responses import Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response
 
 from ragassay.core import RagAssayError
 from ragassay.web.api.messages import Call, Download, Events, Json, Operation, Refused, Reply

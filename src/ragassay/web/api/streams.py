@@ -6,7 +6,7 @@ import asyncio
 import time
 
 import orjson
-from starlette.concurrency import run_in_threadpool
+from fastapi.concurrency import run_in_threadpool
 
 from ragassay.web.api.messages import Events
 from ragassay.web.guard import Receive, Scope, Send
