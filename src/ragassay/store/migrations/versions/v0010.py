@@ -1,4 +1,4 @@
-"""Version 12: what is watched of the rows of traces, and what became of each."""
+"""Version 10: what is watched of the rows of traces, and what became of each."""
 
 from __future__ import annotations
 
