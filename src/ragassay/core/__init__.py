@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+# At once: its module has the same name, and would stand for it once it was imported.
+from ragassay.core.boundaries import boundaries
 from ragassay.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from ragassay.core.boundaries import (
-        boundaries,
-    )
     from ragassay.core.calls import (
         Ask,
         Call,
@@ -254,7 +253,6 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "boundaries": ("boundaries",),
         "calls": (
             "Ask",
             "Call",
