@@ -22,7 +22,7 @@ from ragassay.core import CallError, ChatCall, EnvironmentFailure, MatchCall, Me
 from ragassay.models import offline
 from ragassay.models.offline import OfflineModel
 from ragassay.models.offline.cache import SharedCache
-from ragassay.models.offline.engine import FILES
+from ragassay.models.offline.engine import CONFLICT_PROBABILITY, FILES
 from ragassay.models.offline.windows import NetworkInput, network_input
 from support.examples import examples
 
@@ -56,6 +56,18 @@ class TestSanity:
     def test_a_verbatim_claim_is_supported_and_an_unrelated_one_is_not(self) -> None:
         assert support("The tower is 330 metres tall", TOWER, RIVER) > 0.7
         assert support("Photosynthesis takes place in chloroplasts.", TOWER, RIVER) < 0.25
+
+    def test_a_conflict_decides_on_a_short_claim_and_only_weighs_on_one_of_three_sentences(
+        self,
+    ) -> None:
+        long = (
+            "The Eiffel Tower is a lattice tower in Paris. It was designed by the company of"
+            " Gustave Eiffel. It is 300 metres tall."
+        )
+        short = long.partition(". ")[2]
+        right = support(long.replace("300", "330"), TOWER)
+        assert support(short, TOWER) == CONFLICT_PROBABILITY
+        assert CONFLICT_PROBABILITY < support(long, TOWER) < 0.25 < right
 
     def test_a_changed_number_is_worth_less_than_the_right_one(self) -> None:
         right = support("It was built from 1887 to 1889.", TOWER)

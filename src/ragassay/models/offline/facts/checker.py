@@ -77,6 +77,10 @@ class FactChecker:
         read = [self._cache.of(text) for text in passages.passages]
         return facts_agree(self._cache.of(call.text), read)
 
+    def sentences(self, claim: str) -> int:
+        """How many sentences the claim has."""
+        return len(self._cache.of(claim).reading.sentences)
+
     def told(self, call: MatchCall, passages: PassageIndex) -> float:
         """How much of the claim stands together in a sentence of the passages."""
         if len(call.text) > LONGEST_TOLD or sum(map(len, passages.passages)) > MOST_READ:
