@@ -81,12 +81,16 @@ SLOW_FILES = (
     "stress/test_resume.py",
     "stress/test_writer.py",
     "tracing/test_endpoint.py",
+    "tracing/test_grpc.py",
     "trust/measure/test_labelling.py",
     "trust/test_benchmark_live.py",
     "trust/test_correction.py",
     "trust/test_sampling.py",
     "tuning/test_bench.py",
     "tuning/test_optimise.py",
+    "watch/test_results.py",
+    "watch/test_targets.py",
+    "watch/test_watcher.py",
 )
 
 

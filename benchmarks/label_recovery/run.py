@@ -19,12 +19,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
 
-from ragassay.core import HumanLabel
+from ragassay.core import HumanLabel, Interval
 from ragassay.scoring import annotators
 from ragassay.trust.measure.label_rounds import DRAWS
 
 
-def interval_of(first: np.ndarray, second: np.ndarray, clusters: dict[str, str | None]):
+def interval_of(
+    first: np.ndarray, second: np.ndarray, clusters: dict[str, str | None]
+) -> Interval | None:
     """The interval of the share alike, None where there is none."""
     votes = []
     for row, (a, b) in enumerate(zip(first, second, strict=True)):
@@ -44,7 +46,9 @@ def trial(rng: np.random.Generator, people: int, per_cluster: int) -> bool | Non
         second, agree = truth, 1 - error[0]
     else:
         second, agree = labels[1], (1 - error[0]) * (1 - error[1]) + error[0] * error[1]
-    clusters = {f"r{row}": f"c{row // per_cluster}" for row in range(rows)}
+    clusters: dict[str, str | None] = {}
+    for row in range(rows):
+        clusters[f"r{row}"] = f"c{row // per_cluster}"
     found = interval_of(labels[0], second, clusters)
     return None if found is None else bool(found.low <= agree <= found.high)
 

@@ -1,10 +1,11 @@
 """Optimising a judge: is a certificate right, what does it find, what do the steps reach?
 
-    python benchmarks/optimise/run.py [--only NAME ...] [--data ../shared/data] [--quick]
+    python benchmarks/optimise/run.py [--only NAME ...] [--engines ENGINE ...] [--quick]
 
 Each part is a module beside this one with TITLE, `measure(options)` (its figures, for JSON) and
 `page(figures)` (its lines of Markdown). Parts that are not run again keep their figures. --quick
-runs a tenth of the worlds and writes nothing.
+runs a tenth of the worlds and writes nothing. --engines runs these alone again in the part
+"search".
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=parts(), default=parts(), metavar="NAME")
     parser.add_argument("--data", type=Path, default=Path(default))
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--engines", nargs="+", metavar="ENGINE", help="of the part 'search'")
     options = parser.parse_args()
     figures: dict[str, Any] = {}
     for name in options.only:

@@ -293,8 +293,8 @@ def _interval(options: argparse.Namespace) -> list[str]:
         "## The interval of a rate",
         "",
         f"The same interval alone, {draws:,} replicates of 30 documents with 5 questions each. It"
-        " is exact (Clopper & Pearson) on the effective number of rows, and so holds a low rate rather"
-        " too often: .98 at a rate of .2 above is that, not chance; .977 at .6 is chance.",
+        " is exact (Clopper & Pearson) on the effective number of rows, and so holds a low rate"
+        " rather too often: .98 at a rate of .2 above is that, not chance; .977 at .6 is chance.",
         "",
         "| rate | holds | the rate is above it | below it |",
         "|--:|--:|--:|--:|",

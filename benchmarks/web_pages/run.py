@@ -258,7 +258,7 @@ def main() -> None:
             start = time.perf_counter()
             fill(store, given.rows, given.seed)
             print(f"rows stored in {time.perf_counter() - start:.0f} s", flush=True)
-        server = start_server(store, WebSettings())
+        server = start_server(store, WebSettings(rate=100_000.0))
         server.start()
         client = Client(server.address, server.settings.token)
         measure(server, client, given)

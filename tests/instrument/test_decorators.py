@@ -157,6 +157,26 @@ def test_tokens_can_be_said_and_several_calls_add_up() -> None:
         assert int(attributes["llm.token_count.completion"]) == 7
 
 
+def test_an_object_that_fails_when_it_is_asked_for_tokens_costs_no_text() -> None:
+    class Odd(dict[str, Any]):
+        @property
+        def usage(self) -> int:
+            raise RuntimeError("no")
+
+        def get(self, name: str, default: Any = None) -> Any:
+            if name == "usage":
+                raise RuntimeError("no")
+            return super().get(name, default)
+
+    @ragassay.generator
+    def generate(question: str) -> Odd:
+        return Odd(content="In 1932.")
+
+    generate("When?")
+    (span,) = written()
+    assert span["attributes"]["output.value"] == "In 1932."
+
+
 TEXTS = {"d1": "The bridge opened in 1932.", 2: "It is made of steel."}
 
 

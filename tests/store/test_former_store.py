@@ -92,6 +92,7 @@ RENAMED = (
 
 ADDED = (
     r'"orders": [^\n,]*',
+    r'"score_map": null',
     r'"models": [^\n,]*',
     r'"reading": [^\n,]*',
     r'"sent": [^\n,]*',

@@ -63,7 +63,8 @@ class Settings:
     further up a row of the second position is rated. lenient: how far below the middle the judge's
     mark is; strict: how much a strict line raises it. wrong_labels: share of wrong slice labels.
     cluster_share: how often a row has the kind of its cluster. fixes: share of a kind's rows that
-    its criterion mends. rows: of the parts, and beyond them a population that tells the truth.
+    its criterion mends. side: share of all rows that each mending criterion breaks. rows: of the
+    parts, and beyond them a population that tells the truth.
     """
 
     gains: tuple[float, ...] = (0.05, 0.042, 0.034)
@@ -78,6 +79,7 @@ class Settings:
     cluster_share: float = 0.15
     cluster_rows: int = 5
     fixes: float = 0.92
+    side: float = 0.0
     train: int = 200
     validation: int = 150
     sealed: int = 300
@@ -231,9 +233,17 @@ class RubricWorld:
         margin = latent["sign"] * np.where(erring, -np.abs(latent["eye"]), latent["eye"])
         if reading.harmful:
             margin = np.where(latent["harmed"][0], -margin, margin)
+        for kind in reading.kinds:
+            margin = np.where(self._broken_by(kind), -margin, margin)
         # Few strict lines are enough: a judge does not become strict without end.
         margin = margin + settings.lenient - settings.strict * min(reading.strict, 3)
         return margin + settings.position * (latent["second"] - 0.5)
+
+    def _broken_by(self, kind: int) -> NDArray[np.bool_]:
+        """Rows of no kind that the criterion of this kind turns around."""
+        random = np.random.default_rng([self.seed, 29, kind])
+        broken = random.random(self.settings.population) < self.settings.side
+        return np.asarray(broken & (self._latent["kind"] == KINDS))
 
     def scores(self, text: str, repeat: int = 0) -> FloatArray:
         """The score in [0, 1] of every row, with the noise of this text and repeat."""

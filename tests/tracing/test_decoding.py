@@ -97,7 +97,7 @@ def _pair(key: str, value: dict[str, Any]) -> dict[str, Any]:
     return {"key": key, "value": value}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(_TEXTS, _VALUES), max_size=5),
     _TEXTS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import re
@@ -12,6 +13,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -20,6 +22,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
+from ragassay.store import Store
+from ragassay.tracing.endpoint import TraceEndpoint
+from ragassay.tracing.job import AssemblyJob
 from support.otlp_json import request, span
 from support.receiver import Receiver
 
@@ -282,6 +287,40 @@ def test_metrics_are_lines_that_prometheus_reads(receiver: Receiver) -> None:
     line = re.compile(r'# TYPE \w+ (counter|gauge)|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [\d.]+')
     assert all(line.fullmatch(each) for each in answer.text.splitlines())
     assert "ragassay_assembly_lag_seconds" in answer.text
+
+
+def test_a_store_that_does_not_answer_holds_up_neither_metrics_nor_exports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragassay.tracing.endpoint._METRICS_S", 0.2)
+    away = threading.Event()
+
+    class Job(AssemblyJob):
+        def lines(self) -> list[str]:
+            away.wait(20)
+            return super().lines()
+
+    async def look() -> list[str]:
+        application: Any = endpoint
+        transport = httpx.ASGITransport(application)
+        async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+            first, second, health = await asyncio.gather(
+                client.get("/metrics"), client.get("/metrics"), client.get("/healthz")
+            )
+            assert health.text == "ok\n"
+            away.set()
+            while "ragassay_assembly_lag_seconds" not in (await client.get("/metrics")).text:
+                await asyncio.sleep(0.01)
+            return [first.text, second.text]
+
+    with Store.open(tmp_path / "store.db") as store:
+        endpoint = TraceEndpoint(store, "", Job(store.span_records))
+        endpoint.start()
+        held_up = asyncio.run(look())
+        endpoint.stop()
+    for text in held_up:
+        assert "ragassay_records_received_total 0" in text
+        assert "ragassay_assembly_lag_seconds" not in text
 
 
 def test_beyond_this_machine_nothing_is_received_without_a_token(tmp_path: Path) -> None:

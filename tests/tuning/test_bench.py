@@ -12,17 +12,18 @@ import numpy as np
 import pytest
 
 import ragassay
-from ragassay.core import BudgetExhausted, Sample
+from ragassay.core import BudgetExhausted, ProviderError, Sample
 from ragassay.core.sample import Context
+from ragassay.dispatch import CallPolicy
 from ragassay.judges import Rubric, RubricRegistry
 from ragassay.models import connect
 from ragassay.store import Store
 from ragassay.testing import Body, LLMServer, answer_by_words
 from ragassay.tuning.bench import StoreBench
 from ragassay.tuning.model_proposer import ModelProposer
-from ragassay.tuning.record import SearchRecord
+from ragassay.tuning.record import SearchRecord, opened_by_another
 from ragassay.tuning.spending import Spending
-from ragassay.tuning.values import Disagreement, ProposerTask
+from ragassay.tuning.values import Disagreement, ProposerTask, SearchCaps
 
 BASE = RubricRegistry.default().get("groundedness")
 STRICT = replace(BASE, version="5", criteria=BASE.criteria + "\n- Count the numbers twice.")
@@ -139,6 +140,27 @@ def test_a_proposal_is_kept_and_not_asked_for_again(tmp_path: Path) -> None:
         assert server.stats()["calls"] == 1
 
 
+def test_a_reflector_that_never_replies_is_an_error_and_no_missing_gain(tmp_path: Path) -> None:
+    """Its server is down: nothing was searched, which is another thing than nothing was found."""
+
+    def fails(body: object) -> str:
+        raise OSError("the disk is full")  # the server answers with 500
+
+    spending = Spending()
+    with (
+        LLMServer(answer=fails) as server,
+        search_of(tmp_path / "s.db", server, spending) as (_, record),
+    ):
+        model = connect("openai:mock", base_url=server.url)
+        once = CallPolicy(attempts=1, backoff=0.0)
+        with ModelProposer(model, record, spending, once) as proposer:
+            assert [proposer.propose(TASK) for _ in range(2)] == ["", ""]
+            with pytest.raises(ProviderError) as failed:
+                proposer.propose(TASK)
+        assert failed.value.code == "E0708"
+        assert sum(proposer.failures.values()) == 3
+
+
 def test_no_proposal_is_bought_beyond_the_cap(tmp_path: Path) -> None:
     with (
         LLMServer() as server,
@@ -157,8 +179,12 @@ def test_sealed_rows_that_were_opened_are_known_to_every_search(tmp_path: Path) 
     with Store.open(tmp_path / "s.db") as store:
         first = SearchRecord(store, "a" * 40, "optimise", "openai:mock", "p")
         assert first.opened({"a", "b"}, "finalists-1") is None
-        first.log_opening(["a", "b"], "finalists-1")
-        first.log_opening(["a", "b"], "finalists-1")
+        assert first.caps_at_opening() is None
+        first.log_opening(["a", "b"], "finalists-1", SearchCaps(600, 1.5))
+        first.log_opening(["a", "b"], "finalists-1", SearchCaps(600, 1.5))
+        assert first.caps_at_opening() == SearchCaps(600, 1.5)
+        assert opened_by_another(store, "a" * 40, {"a"}) is None
+        assert opened_by_another(store, "b" * 40, {"a", "c"}) is not None
     with Store.open(tmp_path / "s.db") as store:
         other = SearchRecord(store, "b" * 40, "optimise", "openai:mock", "p")
         assert other.opened({"b", "c"}, "finalists-2") is not None

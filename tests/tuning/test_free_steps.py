@@ -29,7 +29,7 @@ def test_a_cut_moves_where_the_judge_passes_far_more_than_people():
     assert step.new == 2.5
     assert step.gain is not None
     assert step.gain > 0.05
-    assert step.reason == "the cut moves: the judge passes 81% of the rows, people 51%"
+    assert step.reason == "it moves: the judge passes 81% of the rows, people 51%"
     assert step.passes(answers).sum() == (answers.score >= 3).sum()
 
 
@@ -39,7 +39,7 @@ def test_a_cut_stays_where_the_pass_rates_are_alike_whatever_chance_offers():
         step = recut(KAPPA, truth, cluster, answers, cut=2)
         assert not step.moved or abs(answers.passes.mean() - truth.mean()) > 0.1
         if not step.moved:
-            assert step.reason.startswith("the cut stays")
+            assert step.reason.startswith("it stays")
             assert (step.passes(answers) == answers.passes).all()
 
 
@@ -48,7 +48,7 @@ def test_with_a_mark_the_gain_itself_must_lie_beyond_chance():
     aim = Aim("recall", mark=Mark("precision", 0.87))
     step = recut(aim, truth, cluster, answers, cut=2)
     assert step.new == 2.5
-    assert step.reason == "the cut moves: the gain lies beyond chance"
+    assert step.reason == "it moves: the gain lies beyond chance"
 
 
 def test_costs_move_the_cut_to_the_side_of_the_cheaper_error():

@@ -50,7 +50,7 @@ def test_nine_clusters_are_too_few_and_the_plan_says_so():
     assert not found.can_certify
     assert [one.power for one in found.needed] == [0.0, 0.0]
     lines = found.lines()
-    assert "no gain, however large, can be certified on them" in lines
+    assert "  no gain, however large, can be certified on them" in lines
     assert lines[-1].startswith("9 effective clusters are too few for a certificate")
     assert found.needed[1].clusters >= 10
 
@@ -89,4 +89,4 @@ def test_calls_and_money_are_the_most_that_a_search_may_take():
     assert priced.spending.cost == pytest.approx(2.0)
     capped = plan(np.arange(300), cost_of_call=0.01, max_cost=5.0)
     assert (capped.spending.calls, capped.spending.cost) == (500, pytest.approx(5.0))
-    assert "at most 500 calls, 5.00 dollars" in capped.lines()
+    assert capped.spending_words == "at most 500 calls, $5.00"

@@ -16,7 +16,7 @@ from ragassay.tuning.evidence import Floor, floors
 from ragassay.tuning.guard import shingles
 from ragassay.tuning.prune import sign_test
 from ragassay.tuning.search import SearchResult, SearchTask, Tried, search
-from ragassay.tuning.shift import best_cut, separation, shift
+from ragassay.tuning.shift import cut_for_aim, separation, shift
 from ragassay.tuning.values import BoolArray, LabelledRows
 from support.rubric_world import (
     HOSTILE,
@@ -152,7 +152,7 @@ def test_where_nothing_can_be_gained_an_edit_is_rarely_a_finalist():
 
 
 def test_a_proposer_that_only_wants_strictness_is_seen_through():
-    world, _, result = run(manner="strict", settings=Settings(lenient=0.6, strict=0.5))
+    world, _, result = run(0, manner="strict", settings=Settings(lenient=0.6, strict=0.5))
     best = result.finalists[0]
     assert {world.effect(edit.new) for edit in best.edits} == {"strict"}
     assert best.shift is not None
@@ -248,7 +248,7 @@ def test_d_prime_by_hand():
 def test_a_cut_that_does_as_well_shows_a_mere_shift():
     truth = np.array([False] * 10 + [True] * 10)
     scores = np.concatenate([np.full(6, 0.3), np.full(4, 0.6), np.full(10, 0.9)])
-    cut = best_cut(truth, scores, accuracy)
+    cut = cut_for_aim(truth, scores, accuracy)
     assert cut == pytest.approx(0.75)
     before, stricter = scores >= 0.5, scores >= 0.7
     told = shift(truth, scores, before, stricter, cut, accuracy)
@@ -260,7 +260,7 @@ def test_a_cut_that_does_as_well_shows_a_mere_shift():
 
 
 def test_scores_that_do_not_differ_have_no_cut():
-    assert np.isnan(best_cut(np.array([True, False]), np.array([0.5, 0.5]), accuracy))
+    assert np.isnan(cut_for_aim(np.array([True, False]), np.array([0.5, 0.5]), accuracy))
 
 
 def test_a_finalist_is_a_file_that_reads_back(tmp_path):

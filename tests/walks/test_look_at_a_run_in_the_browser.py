@@ -111,7 +111,7 @@ def test_the_keyboard_alone_leads_there_too(judged: Shell, browser: Browser) -> 
         for key in ("j", "o"):  # its first row
             page.keyboard.press(key)
         expect(page.locator("h1")).to_contain_text("planted")
-        for _ in range(20):
+        for _ in range(40):
             page.keyboard.press("Tab")
             if page.evaluate("document.activeElement.textContent") == "context 1":
                 break

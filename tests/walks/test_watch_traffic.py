@@ -76,7 +76,9 @@ def test_a_sample_of_what_arrives_is_judged_and_a_fall_in_quality_alerts(
             r"ALERT groundedness>=0.8 does not hold: 0\.\d+ over \d+ sessions", fallen.err
         )
         assert any(line.startswith("ALERT ") for line in fallen.lines)
-        (alert,) = webhook.received  # type: ignore[attr-defined]
+        received = webhook.received  # type: ignore[attr-defined]
+        # Scores that fall may be told of as a drift, too, by how the hours lie.
+        (alert,) = [each for each in received if each["kind"] == "mark"]
         assert alert["watch"] == "traffic"
         assert alert["about"] == "groundedness>=0.8"
         assert alert["guarantee"] == "chance of ever raising a false alarm: at most 5%"
@@ -88,11 +90,10 @@ def test_a_sample_of_what_arrives_is_judged_and_a_fall_in_quality_alerts(
         again = json.loads(shell(watch + " --json", at_most=10_000).out)
         assert again["arrived"] == 120
         assert again["sampled"] == again["judged"] == 55
-        assert len(again["alerts"]) == len(webhook.received) == 1  # type: ignore[attr-defined]
+        assert len(again["alerts"]) == len(received)
 
 
 def test_before_any_traffic_it_says_so(shell: Shell) -> None:
-    shell("ragassay demo")
     nothing = shell("ragassay watch --once")
     assert nothing.lines[0] == ("traffic: no row arrived in the last 24 h. Nothing is measured.")
     wrong = shell("ragassay watch --once --mark 'groundedness>=1.5'", code=2)

@@ -75,7 +75,8 @@ class Client:
 @contextmanager
 def serving(store: Store, settings: WebSettings | None = None) -> Iterator[Client]:
     """A server over a store, until the block ends."""
-    server = start_server(store, settings or WebSettings())
+    # Tests ask more often than people do.
+    server = start_server(store, settings or WebSettings(rate=100_000.0))
     thread = server.start()
     try:
         yield Client(server)

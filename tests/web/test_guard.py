@@ -73,6 +73,7 @@ SECURITY = {
         "GET /runs/{run}/trust",
         "GET /traces",
         "GET /traces/{trace}",
+        "GET /traffic",
     ),
     "labelling": ("GET /runs/{run}/label", "POST /runs/{run}/label"),
     "admin": (

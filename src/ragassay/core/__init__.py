@@ -1,106 +1,146 @@
 """The frozen values that every room speaks in. Imports nothing of ours."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+# At once: its module has the same name, and would stand for it once it was imported.
 from ragassay.core.boundaries import boundaries
-from ragassay.core.calls import (
-    Ask,
-    Call,
-    CallFailed,
-    ChatCall,
-    ChatReply,
-    FactFinding,
-    JudgeFlow,
-    Keep,
-    MatchCall,
-    MatchReply,
-    Message,
-    Recall,
-    Reply,
-)
-from ragassay.core.errors import (
-    BudgetExhausted,
-    CallError,
-    DataError,
-    EnvironmentFailure,
-    GateFailed,
-    Incomplete,
-    Interrupted,
-    NothingToDo,
-    ProviderError,
-    RagAssayError,
-    RowsWarning,
-    SetupError,
-    is_fault,
-    memory_failure,
-    message_of,
-    nearest,
-    shorten,
-)
-from ragassay.core.exchange import AskedOfRow, Exchange, KeptMessage, ShownExchange
-from ragassay.core.fingerprint import digest
-from ragassay.core.judgment import (
-    BOTH_ORDERS,
-    NO_RATIONALE,
-    ONE_ORDER,
-    ORDER_FLAGS,
-    ORDERS_DIFFER,
-    ORDERS_DISAGREE,
-    REDACTED,
-    REPAIRED,
-    SAYS_OTHERWISE,
-    Evidence,
-    Judgment,
-    JudgmentAddress,
-    Spend,
-    Status,
-)
-from ragassay.core.known_model import KnownModel
-from ragassay.core.memory import TO_READ, claim_memory
-from ragassay.core.metric_role import NO_ROLE, Role, Showing, Shown, Stage
-from ragassay.core.request import Request
-from ragassay.core.run import (
-    DIRECT,
-    MEASURING,
-    Batch,
-    BesideUsers,
-    Cause,
-    CauseShare,
-    CorrectedFigure,
-    Diagnosis,
-    Interval,
-    JudgeInfo,
-    Ledger,
-    Manifest,
-    MetricSummary,
-    MetricTrust,
-    OrderAgreement,
-    RowResult,
-    RunState,
-    SliceSummary,
-    Summary,
-    WorstRow,
-)
-from ragassay.core.sample import AppUsage, BadRow, Context, Sample
-from ragassay.core.score import Counts, Part, Score, Verdict
-from ragassay.core.score_map import ScoreMap
-from ragassay.core.trust import (
-    DESIGNS,
-    FIGURES,
-    Certificate,
-    CutPoint,
-    Disagreement,
-    Figure,
-    HumanLabel,
-    JudgeBenchmark,
-    JudgeDifference,
-    JudgeFigures,
-    LabelAnswer,
-    Profile,
-    ReliabilityBin,
-    RowToLabel,
-    SetUp,
-    Shift,
-    SliceFigures,
-)
+from ragassay.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from ragassay.core.calls import (
+        Ask,
+        Call,
+        CallFailed,
+        ChatCall,
+        ChatReply,
+        FactFinding,
+        JudgeFlow,
+        Keep,
+        MatchCall,
+        MatchReply,
+        Message,
+        Recall,
+        Reply,
+    )
+    from ragassay.core.errors import (
+        BudgetExhausted,
+        CallError,
+        DataError,
+        EnvironmentFailure,
+        GateFailed,
+        Incomplete,
+        Interrupted,
+        NothingToDo,
+        ProviderError,
+        RagAssayError,
+        RowsWarning,
+        SetupError,
+        is_fault,
+        memory_failure,
+        message_of,
+        nearest,
+        shorten,
+    )
+    from ragassay.core.exchange import (
+        AskedOfRow,
+        Exchange,
+        KeptMessage,
+        ShownExchange,
+    )
+    from ragassay.core.fingerprint import (
+        digest,
+    )
+    from ragassay.core.judgment import (
+        BOTH_ORDERS,
+        NO_RATIONALE,
+        ONE_ORDER,
+        ORDER_FLAGS,
+        ORDERS_DIFFER,
+        ORDERS_DISAGREE,
+        REDACTED,
+        REPAIRED,
+        SAYS_OTHERWISE,
+        Evidence,
+        Judgment,
+        JudgmentAddress,
+        Spend,
+        Status,
+    )
+    from ragassay.core.known_model import (
+        KnownModel,
+    )
+    from ragassay.core.memory import (
+        TO_READ,
+        claim_memory,
+    )
+    from ragassay.core.metric_role import (
+        NO_ROLE,
+        Role,
+        Showing,
+        Shown,
+        Stage,
+    )
+    from ragassay.core.request import (
+        Request,
+    )
+    from ragassay.core.run import (
+        DIRECT,
+        MEASURING,
+        Batch,
+        BesideUsers,
+        Cause,
+        CauseShare,
+        CorrectedFigure,
+        Diagnosis,
+        Interval,
+        JudgeInfo,
+        Ledger,
+        Manifest,
+        MetricSummary,
+        MetricTrust,
+        OrderAgreement,
+        RowResult,
+        RunState,
+        SliceSummary,
+        Summary,
+        WorstRow,
+    )
+    from ragassay.core.sample import (
+        AppUsage,
+        BadRow,
+        Context,
+        Sample,
+    )
+    from ragassay.core.score import (
+        Counts,
+        Part,
+        Score,
+        Verdict,
+    )
+    from ragassay.core.score_map import (
+        ScoreMap,
+    )
+    from ragassay.core.trust import (
+        DESIGNS,
+        FIGURES,
+        Certificate,
+        CutPoint,
+        Disagreement,
+        Figure,
+        HumanLabel,
+        JudgeBenchmark,
+        JudgeDifference,
+        JudgeFigures,
+        LabelAnswer,
+        Profile,
+        ReliabilityBin,
+        RowToLabel,
+        SetUp,
+        Shift,
+        SliceFigures,
+    )
 
 __all__ = [
     "DESIGNS",
@@ -209,3 +249,133 @@ __all__ = [
     "nearest",
     "shorten",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "calls": (
+            "Ask",
+            "Call",
+            "CallFailed",
+            "ChatCall",
+            "ChatReply",
+            "FactFinding",
+            "JudgeFlow",
+            "Keep",
+            "MatchCall",
+            "MatchReply",
+            "Message",
+            "Recall",
+            "Reply",
+        ),
+        "errors": (
+            "BudgetExhausted",
+            "CallError",
+            "DataError",
+            "EnvironmentFailure",
+            "GateFailed",
+            "Incomplete",
+            "Interrupted",
+            "NothingToDo",
+            "ProviderError",
+            "RagAssayError",
+            "RowsWarning",
+            "SetupError",
+            "is_fault",
+            "memory_failure",
+            "message_of",
+            "nearest",
+            "shorten",
+        ),
+        "exchange": (
+            "AskedOfRow",
+            "Exchange",
+            "KeptMessage",
+            "ShownExchange",
+        ),
+        "fingerprint": ("digest",),
+        "judgment": (
+            "BOTH_ORDERS",
+            "NO_RATIONALE",
+            "ONE_ORDER",
+            "ORDER_FLAGS",
+            "ORDERS_DIFFER",
+            "ORDERS_DISAGREE",
+            "REDACTED",
+            "REPAIRED",
+            "SAYS_OTHERWISE",
+            "Evidence",
+            "Judgment",
+            "JudgmentAddress",
+            "Spend",
+            "Status",
+        ),
+        "known_model": ("KnownModel",),
+        "memory": (
+            "TO_READ",
+            "claim_memory",
+        ),
+        "metric_role": (
+            "NO_ROLE",
+            "Role",
+            "Showing",
+            "Shown",
+            "Stage",
+        ),
+        "request": ("Request",),
+        "run": (
+            "DIRECT",
+            "MEASURING",
+            "Batch",
+            "BesideUsers",
+            "Cause",
+            "CauseShare",
+            "CorrectedFigure",
+            "Diagnosis",
+            "Interval",
+            "JudgeInfo",
+            "Ledger",
+            "Manifest",
+            "MetricSummary",
+            "MetricTrust",
+            "OrderAgreement",
+            "RowResult",
+            "RunState",
+            "SliceSummary",
+            "Summary",
+            "WorstRow",
+        ),
+        "sample": (
+            "AppUsage",
+            "BadRow",
+            "Context",
+            "Sample",
+        ),
+        "score": (
+            "Counts",
+            "Part",
+            "Score",
+            "Verdict",
+        ),
+        "score_map": ("ScoreMap",),
+        "trust": (
+            "DESIGNS",
+            "FIGURES",
+            "Certificate",
+            "CutPoint",
+            "Disagreement",
+            "Figure",
+            "HumanLabel",
+            "JudgeBenchmark",
+            "JudgeDifference",
+            "JudgeFigures",
+            "LabelAnswer",
+            "Profile",
+            "ReliabilityBin",
+            "RowToLabel",
+            "SetUp",
+            "Shift",
+            "SliceFigures",
+        ),
+    },
+)

@@ -15,7 +15,7 @@ from collections.abc import (
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from ragassay.core import boundaries
+from ragassay.core.boundaries import boundaries
 from ragassay.datasets.outputs import part, response_in
 from ragassay.guard.settings import RAISES
 

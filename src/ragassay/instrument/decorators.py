@@ -227,8 +227,13 @@ class _Call:
         """Take the tokens that an object of a model's client says: in streams the last one that
         does.
         """
-        if self.traced.kind == "LLM":
+        if self.traced.kind != "LLM":
+            return
+        try:
             self._said.update(usage_in(value))
+        except Exception:
+            # The text is traced all the same.
+            LOGGER.debug("the tokens of a call were not traced", exc_info=True)
 
     def _respond(self, response: str | None) -> None:
         if self.traced.kind == "CHAIN":

@@ -62,6 +62,10 @@ shared rows.
 """
 
 
+JUDGE = "the judge"
+"""How the judge is called among people."""
+
+
 @dataclass(frozen=True, slots=True)
 class Votes:
     """What each person said of each row.

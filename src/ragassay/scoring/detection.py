@@ -33,6 +33,17 @@ class Rates:
         """z(hits) - z(false alarms): 0 at chance, 1.4 to 2 for a usual judge."""
         return normal_quantile(self.hits) - normal_quantile(self.false_alarms)
 
+    def d_prime_error(self, rows: float) -> float:
+        """Standard error of d' over so many rows: delta method, Gourevitch & Galanter 1967."""
+        variance = 0.0
+        of_kinds = ((self.hits, self.prevalence), (self.false_alarms, 1 - self.prevalence))
+        for rate, share in of_kinds:
+            z = normal_quantile(rate)
+            density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+            # Half a row was added to each of two cells.
+            variance += rate * (1 - rate) / (rows * share + 1) / density**2
+        return math.sqrt(variance)
+
     @property
     def criterion(self) -> float:
         """-(z(hits) + z(false alarms)) / 2: above 0 for a judge that rather fails."""

@@ -364,7 +364,7 @@ def _match(text: str) -> str:
 
 def entry_of(row: RowResult) -> RowEntry:
     """A row as a list shows it that has no index to read from."""
-    index, row_id, verdict, cause, _, done, question = _line(row, 0.0)
+    index, row_id, verdict, cause, done, question = _line(row)
     return RowEntry(index, row_id, verdict, cause, done, question, None, None)
 
 

@@ -31,7 +31,7 @@ READABLE = "0004"
 writer uses.
 """
 
-HEAD = "0012"
+HEAD = "0010"
 """The newest schema version: the revision of the last migration. Versions are decimal numbers and
 only grow.
 """

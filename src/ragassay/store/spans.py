@@ -24,7 +24,7 @@ _SPANS_A_STEP = 2_000
 """Spans that the index of traces is moved on by, or that retention deletes, in one transaction: a
 writer waits for no more than that.
 """
-_SPANS_AT_ONCE = 16
+_SPANS_AT_ONCE = 32
 """Spans that are read into memory together: each may have megabytes."""
 _CURSOR = "traces"
 _WRITERS = "spans"
@@ -181,10 +181,6 @@ class SpanRecords:
             if page:
                 _note_traces(connection, page)
                 _move(connection, _CURSOR, page[-1].id, position is None)
-            elif position and (connection.scalar(select(func.max(table.id))) or 0) < position:
-                # Numbers begin anew where all spans were deleted: those that are here are new.
-                _move(connection, _CURSOR, 0, False)
-                return 1
             return len(page)
 
         return self._access.write(work)
@@ -246,8 +242,8 @@ class SpanRecords:
 
     def read_trace(self, trace: bytes, limit: int, read: Callable[[bytes, bytes], T]) -> list[T]:
         """What `read` makes of (origin, span) of the spans of a trace, one after another: a trace
-        may be larger than the memory. Those without a parent first, then by their ids; at most
-        limit.
+        may be larger than the memory. At most limit by their ids, and where there are more also
+        those without a parent, some of them a second time.
         """
         spans, origins = schema.spans.c, schema.span_origins.c
         query = (
@@ -256,16 +252,15 @@ class SpanRecords:
             .where(spans.key >= trace, spans.key <= trace + b"\xff" * SPAN_BYTES)
             # By the index: to sort them the database would hold them all.
             .order_by(spans.key)
+            .limit(limit)
         )
 
         def work(connection: Connection) -> list[T]:
-            made: list[T] = []
-            for condition in (spans.root, ~spans.root):
-                rows = connection.execution_options(yield_per=_SPANS_AT_ONCE).execute(
-                    query.where(condition).limit(limit - len(made))
-                )
-                for origin, span in rows:
-                    made.append(read(bytes(origin), bytes(span)))
+            streaming = connection.execution_options(yield_per=_SPANS_AT_ONCE)
+            made = [read(bytes(row[0]), bytes(row[1])) for row in streaming.execute(query)]
+            if len(made) == limit:
+                roots = streaming.execute(query.where(spans.root))
+                made += [read(bytes(row[0]), bytes(row[1])) for row in roots]
             return made
 
         return self._access.read(work)
@@ -419,6 +414,7 @@ class SpanRecords:
                 # A range, not a list; a clock that was set back leaves younger ones in it.
                 is_old = (table.id <= old[-1]) & (table.received < received)
                 connection.execute(delete(schema.spans).where(is_old))
+                _step_back(connection)
             return len(old)
 
         dropped = self._access.write(work)
@@ -446,6 +442,16 @@ class SpanRecords:
 
         while self._access.write(work):
             pass
+
+
+def _step_back(connection: Connection) -> None:
+    """Set the cursor to the last span that is left, where it stands behind it: numbers go on from
+    the largest that is there, and those that come next would be taken for known.
+    """
+    cursors, spans = schema.cursors, schema.spans.c
+    last = connection.scalar(select(func.max(spans.id))) or 0
+    behind = (cursors.c.name == _CURSOR) & (cursors.c.position > last)
+    connection.execute(update(cursors).where(behind).values(position=last))
 
 
 _MOST_ORIGINS = 10_000

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -173,7 +174,7 @@ def _check_labels(
     labels: Mapping[str, bool], outcomes: Outcomes, path: str | os.PathLike[str] | None
 ) -> None:
     """Raise DataError E1108 for labels of rows that this test does not have."""
-    known = {outcome.planned.id for kind in both_kinds(outcomes) for outcome in kind}
+    known = {outcome.planned.id for outcome in chain.from_iterable(both_kinds(outcomes))}
     unknown = [name for name in labels if name not in known]
     if unknown:
         raise DataError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from ragassay.core import boundaries
+from ragassay.core.boundaries import boundaries
 from ragassay.judges.text_rules.abstention import declines
 
 

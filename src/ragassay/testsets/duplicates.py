@@ -42,7 +42,9 @@ class Duplicates:
     _texts: dict[str, str] = field(default_factory=dict)
     _answers: dict[tuple[object, ...], str] = field(default_factory=dict)
     _bands: dict[tuple[int, bytes], list[int]] = field(default_factory=dict)
-    _vectors: list[NDArray[np.float32]] = field(default_factory=list)
+    _vectors: NDArray[np.float32] | None = None
+    """Those of the questions in their order, with room for more."""
+    _last: tuple[str, NDArray[np.float32]] | None = None
 
     def of(self, question: Question) -> str:
         """Why it is a near duplicate of one that was taken; "" where it is none."""
@@ -67,9 +69,23 @@ class Duplicates:
         self._answers[_answer(question)] = question.id
         for band in _signature(runs, self.seed):
             self._bands.setdefault(band, []).append(len(self._taken))
-        self._taken.append((question, runs))
         if self.by_meaning:
-            self._vectors.append(OfflineModel().vectors([question.question])[0])
+            self._keep(len(self._taken), self._vector(question.question))
+        self._taken.append((question, runs))
+
+    def _keep(self, place: int, vector: NDArray[np.float32]) -> None:
+        """Put a vector at its place; room is doubled, so that each is copied a few times alone."""
+        if self._vectors is None:
+            self._vectors = np.zeros((64, len(vector)), np.float32)
+        if place == len(self._vectors):
+            self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
+        self._vectors[place] = vector
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        """The vector of a text; the last one is kept, which is compared and then taken."""
+        if self._last is None or self._last[0] != text:
+            self._last = (text, OfflineModel().vectors([text])[0])
+        return self._last[1]
 
     def _near(self, runs: frozenset[int]) -> list[int]:
         places: dict[int, None] = {}
@@ -78,10 +94,9 @@ class Duplicates:
         return list(places)
 
     def _by_meaning(self, question: Question) -> str:
-        if not self.by_meaning or not self._vectors:
+        if not self.by_meaning or self._vectors is None:
             return ""
-        vector = OfflineModel().vectors([question.question])[0]
-        cosines = np.stack(self._vectors) @ vector
+        cosines = self._vectors[: len(self._taken)] @ self._vector(question.question)
         for place in np.flatnonzero(cosines >= SAME_MEANING).tolist():
             other = self._taken[place][0]
             if _says_the_same(question, other):

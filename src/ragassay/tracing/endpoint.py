@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ragassay.store import Store
@@ -36,6 +37,8 @@ _SIGNALS: Mapping[str, Signal] = {"/v1/traces": "traces", "/v1/logs": "logs"}
 _PROTOBUF, _JSON = "application/x-protobuf", "application/json"
 PATHS = (*_SIGNALS, "/healthz", "/readyz", "/metrics")
 """What an application that mounts the endpoint passes on to it."""
+_METRICS_S = 2.0
+"""Seconds that /metrics waits for the store."""
 _STATUSES: Mapping[Refusal, int] = {
     Refusal.MALFORMED: 400,
     Refusal.TOO_LARGE: 413,
@@ -71,6 +74,8 @@ class TraceEndpoint:
     def __init__(self, store: Store, token: str, job: AssemblyJob | None = None) -> None:
         self.intake = Intake(store, token, job)
         self.counters = self.intake.counters
+        self._asker = ThreadPoolExecutor(1, thread_name_prefix="spans-metrics")
+        self._asking: asyncio.Future[list[str]] | None = None
 
     def start(self) -> None:
         """Begin to store, and to make rows. Raises SetupError where the extra is missing."""
@@ -78,6 +83,7 @@ class TraceEndpoint:
 
     def stop(self) -> None:
         """Store what waits, and end."""
+        self._asker.shutdown(wait=False, cancel_futures=True)
         self.intake.stop()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -106,7 +112,7 @@ class TraceEndpoint:
                 body = await self._export(_SIGNALS[path], scope, receive, is_json)
                 status, kind = 200, _JSON if is_json else _PROTOBUF
             else:
-                status, text, headers = self._look(path, scope["method"])
+                status, text, headers = await self._look(path, scope["method"])
                 kind, body = "text/plain; version=0.0.4; charset=utf-8", text.encode()
         except Refused as refused:
             status, headers = _STATUSES[refused.why], _retry(refused.retry_s)
@@ -124,7 +130,7 @@ class TraceEndpoint:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    def _look(self, path: str, method: str) -> tuple[int, str, list[tuple[bytes, bytes]]]:
+    async def _look(self, path: str, method: str) -> tuple[int, str, list[tuple[bytes, bytes]]]:
         """How the endpoint is. Raises _Answer."""
         if path not in PATHS:
             raise _Answer(404, f"no {path[:100]} here; exports go to /v1/traces and /v1/logs")
@@ -140,9 +146,23 @@ class TraceEndpoint:
         lines = self.counters.lines()
         lines.append("# TYPE ragassay_waiting_bytes gauge")
         lines.append(f"ragassay_waiting_bytes {self.intake.writer.waiting_bytes}")
-        if self.intake.job is not None:
-            lines += self.intake.job.lines()
+        lines += await self._job_lines()
         return 200, "\n".join(lines) + "\n", []
+
+    async def _job_lines(self) -> list[str]:
+        """How far the rows are; nothing where the store does not say so in time. It is asked by
+        another thread, and once at a time: a store that is away must not hold up what answers.
+        """
+        if self.intake.job is None:
+            return []
+        if self._asking is None or self._asking.done():
+            loop = asyncio.get_running_loop()
+            self._asking = loop.run_in_executor(self._asker, self.intake.job.lines)
+        asked = self._asking
+        await asyncio.wait({asked}, timeout=_METRICS_S)
+        if not asked.done() or asked.exception() is not None:
+            return []
+        return asked.result()
 
     async def _export(self, signal: Signal, scope: Scope, receive: Receive, is_json: bool) -> bytes:
         """The body of the answer to an export that is stored. Raises Refused, _Answer."""

@@ -15,7 +15,7 @@ from ragassay.store.spans import SpanRecords
 from ragassay.tracing.objects import span_object
 
 MOST_BARS = 500
-MOST_READ = 20_000
+MOST_READ = 2_000
 """Spans of a trace that are read for its waterfall."""
 _MOST_SAID = 60
 _LONGEST_SAID = 4_000
@@ -46,7 +46,9 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
-    """A trace's spans from the outside in, in order of time: the first MOST_BARS of `spans`."""
+    """A trace's spans from the outside in, in order of time: the first MOST_BARS of `spans`, which
+    are at most MOST_READ.
+    """
 
     spans: int
     seconds: float

@@ -4,15 +4,17 @@ and a run set beside labels.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.core import Incomplete
 from ragassay.report import number_words
-from ragassay.report.tables import Block, figure_table
+from ragassay.report.tables import Block, Table, figure_table
+from ragassay.scoring.annotators import JUDGE
 
 if TYPE_CHECKING:
     from ragassay.core import Interval
-    from ragassay.scoring.annotators import AltTest, PersonTest
+    from ragassay.scoring.annotators import AltTest, PairAgreement, PersonTest
     from ragassay.scoring.correction import Correction
     from ragassay.trust.measure.benchmarks import BenchmarkResult
     from ragassay.trust.measure.chunk_labels import PrecisionAt
@@ -143,9 +145,28 @@ def people_report(result: PeopleResult, epsilon: float) -> list[Block]:
         ties = ", ".join(result.ties[:_MOST_TIES])
         blocks += ["", f"tied, a further person should decide: {ties}"]
     blocks += [f"beware: {text}" for text in people.warnings]
+    blocks += _beside_people(result.beside)
     if result.judge is not None:
         blocks += ["", *_stand_in(result.judge, epsilon)]
     return blocks
+
+
+def _beside_people(pairs: Sequence[PairAgreement]) -> list[Block]:
+    """People with each other, and the judge with each of them, by the same pass or fail."""
+    rows = []
+    # The pairs with the judge come last: what it is to be held against stands above them.
+    for pair in sorted(pairs, key=lambda pair: JUDGE in (pair.a, pair.b)):
+        found = {figure.name: figure for figure in pair.figures}
+        cells = []
+        for name in ("accuracy", "kappa"):
+            figure = found.get(name)
+            has = figure is not None and figure.value is not None
+            cells.append(number_words(figure.value, figure.interval) if figure and has else "-")
+        rows.append((f"{pair.a} and {pair.b}", str(pair.n), *cells))
+    if not rows:
+        return []
+    head = ("pass or fail, of two", "rows", "agreement [95 %]", "kappa [95 %]")
+    return ["", Table(head, tuple(rows))]
 
 
 def _stand_in(test: AltTest, epsilon: float) -> list[str]:

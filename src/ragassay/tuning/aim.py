@@ -39,13 +39,20 @@ IMPROVED = (
 """Figures that a search can improve; cost: what a row costs on average, less is better."""
 _COUNTERPART = {"precision": "recall", "recall": "precision", "specificity": "recall"}
 """Figures that a judge reaches by passing nothing or everything -> the one that keeps it honest."""
-_TITLES = {
+TITLES = {
     "f1": "F1",
     "mcc": "MCC",
     "ac1": "AC1",
     "kappa": "Cohen's kappa",
-    "balanced_accuracy": "balanced accuracy",
+    "d_prime": "d'",
+    "auc": "AUC",
 }
+"""Figures whose names are not simply their words."""
+
+
+def title_of(figure: str) -> str:
+    """A figure's name for readers."""
+    return TITLES.get(figure, figure.replace("_", " "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,16 +159,16 @@ class Aim:
             return "cost of a row"
         if self.figure == "f1" and self.false_pass != self.false_fail:
             return f"F{(self.false_fail / self.false_pass) ** 0.5:.2g}"
-        return _TITLES.get(self.figure, self.figure)
+        return title_of(self.figure)
 
     def sentence(self) -> str:
         """What the aim was understood as, in one line."""
         verb = "lower the" if self.figure == "cost" else "raise"
         parts = [f"{verb} {self.title}"]
         if self.mark is not None:
-            parts.append(f"with {_name(self.mark.figure)} of at least {self.mark.at_least:g}")
+            parts.append(f"with {title_of(self.mark.figure)} of at least {self.mark.at_least:g}")
         for kept in self.kept:
-            parts.append(f"with {_name(kept.figure)} falling by less than {kept.margin:g}")
+            parts.append(f"with {title_of(kept.figure)} falling by less than {kept.margin:g}")
         costs = f"a false pass costs {self.false_pass:g}, a false fail {self.false_fail:g}"
         return f"{', '.join(parts)}; {costs}"
 
@@ -203,7 +210,3 @@ _MEANING = {
     "mcc": "Agreement with people must be beyond chance.",
     "ac1": "Agreement with people must be beyond chance.",
 }
-
-
-def _name(figure: str) -> str:
-    return _TITLES.get(figure, figure)

@@ -9,15 +9,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragassay.api import open_store
-from ragassay.core import NothingToDo, digest
+from ragassay.api import forecast, open_store
+from ragassay.core import NothingToDo, Sample, digest
+from ragassay.runs import Forecast
 from ragassay.runs.event_loops import block_on
 from ragassay.tuning.aim_words import read_aim
 from ragassay.tuning.bench import StoreBench
+from ragassay.tuning.forecast import Asking
 from ragassay.tuning.labels import labels_of
 from ragassay.tuning.model_proposer import ModelProposer
 from ragassay.tuning.optimise import Asked, Optimisation, Optimiser, Prepared, Watch, prepared
-from ragassay.tuning.record import SearchRecord
+from ragassay.tuning.record import SearchRecord, opened_by_another
 from ragassay.tuning.spending import Spending
 from ragassay.tuning.splits import SHARES
 from ragassay.tuning.target import target_of
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
 CALLS = 2000
 """Calls that an optimisation may buy where no cap is given."""
+ROWS_COUNTED = 200
+"""Rows by which it is counted what asking the judge takes."""
+_WATCHING = ("watch", "tell")
 
 
 def optimise(  # plain: it is the signature, and what each argument means
@@ -102,7 +107,8 @@ def optimise(  # plain: it is the signature, and what each argument means
         seed=seed,
         options=options,
     )
-    ready = prepared(asked)
+    ready = prepared(asked, _asking(asked, store))
+    _check_sealed(ready, store)
     if confirm is not None and not confirm(ready):
         raise NothingToDo("E0707", "The plan was declined, and nothing was asked.")
     proposer_options = _proposer_options(
@@ -118,6 +124,44 @@ def optimise(  # plain: it is the signature, and what each argument means
 async def aoptimise(metric: str, labels: object, **options: Any) -> Optimisation:
     """`optimise` for callers inside an event loop: it works in a thread of its own."""
     return await asyncio.to_thread(optimise, metric, labels, **options)
+
+
+def _asking(asked: Asked, store: str | os.PathLike[str] | None) -> Asking:
+    """What asking the judge takes, by a forecast of the rows: nothing is sent."""
+    target = asked.target
+    if not target.searchable:
+        return Asking(0.0, 0.0)
+    files = [*target.files, *([target.file] if target.file else [])]
+
+    def counted(rows: Sequence[Sample], **more: Any) -> Forecast:
+        options = {name: value for name, value in asked.options.items() if name not in _WATCHING}
+        return forecast(
+            rows,
+            [target.metric],
+            judge=asked.judge,
+            rubrics=files,
+            store=store,
+            **{**options, **more},
+        )
+
+    samples = asked.labels.samples
+    each = counted(samples[:ROWS_COUNTED], cache=False)
+    rows = max(1, each.rows)
+    now = counted(samples[:ROWS_COUNTED])
+    known = round((each.calls - now.calls) / rows * len(samples))
+    cost = None if each.cost is None else each.cost / max(1, each.calls)
+    return Asking(each.calls / rows, cost, known)
+
+
+def _check_sealed(ready: Prepared, store: str | os.PathLike[str] | None) -> None:
+    """Raise SetupError E0704, before anything is paid, where another search opened sealed rows of
+    this one.
+    """
+    sealed = ready.division.sealed
+    with open_store(store) as opened:
+        before = opened_by_another(opened, ready.asked.key, sealed.marks)
+    if before is not None:
+        raise sealed.opened_before(before)
 
 
 def _run(

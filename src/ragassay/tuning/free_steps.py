@@ -96,7 +96,7 @@ def recut(
     judged = answers.judged
     rows = _Rows(answers.score[judged], truth[judged], numbered(cluster[judged]))
     if rows.clusters < 2 or rows.truth.all() or not rows.truth.any():
-        reason = "the cut stays: rows of both classes in several clusters are needed"
+        reason = "it stays: rows of both classes in several clusters are needed"
         return CutStep(cut, cut, None, len(rows.truth), rows.clusters, reason)
     new, reason = _choose(aim, rows, cut)
     gain = _out_of_fold(aim, rows, cut, seed)
@@ -167,16 +167,16 @@ def _choose(aim: Aim, rows: _Rows, cut: float) -> tuple[float, str]:
     if _is_even(aim):
         best, why = _by_rates(rows, tables, present)
         if best is None:
-            return cut, f"the cut stays: {why}"
+            return cut, f"it stays: {why}"
         surplus = gain[best]
     else:
         of_chance = gain - t_quantile(CHANCE_OF_GAIN, rows.freedom) * error
         best, why = int(of_chance.argmax()), "the gain lies beyond chance"
         surplus = of_chance[best]
     if surplus <= _NOISE:
-        return cut, "the cut stays: no other one gains more than chance may"
+        return cut, "it stays: no other one gains more than chance may"
     few = f"; only {rows.clusters} clusters" if rows.clusters < FEWEST else ""
-    return float(cuts[best]), f"the cut moves: {why}{few}"
+    return float(cuts[best]), f"it moves: {why}{few}"
 
 
 def _is_even(aim: Aim) -> bool:
@@ -213,7 +213,7 @@ def _by_rates(rows: _Rows, tables: FloatArray, present: FloatArray) -> tuple[int
     gaps = np.abs(whole[:, 1] - whole[:, 2]) / len(rows.truth)
     best = int(gaps.argmin())
     if gaps[best] >= CLOSER * abs(gap):
-        return None, f"{rates}, and no other cut is much nearer"
+        return None, f"{rates}, and no other mark is much nearer"
     return best, rates
 
 

@@ -14,10 +14,19 @@ from ragassay.core import (
     ChatCall,
     ChatReply,
     Ledger,
+    ProviderError,
     digest,
+    shorten,
 )
-from ragassay.dispatch import CallPolicy, Dispatcher, LocalBudget, output_limit_of
+from ragassay.dispatch import (
+    CallPolicy,
+    Dispatcher,
+    LocalBudget,
+    output_limit_of,
+    worst_case_tokens,
+)
 from ragassay.models import Model
+from ragassay.report.wording import money
 from ragassay.tuning.proposal import messages
 from ragassay.tuning.record import SearchRecord
 from ragassay.tuning.spending import Spending
@@ -25,13 +34,15 @@ from ragassay.tuning.values import ProposerTask
 
 # Room for three edits with their reasons; a model that thinks gets more from its own settings.
 _MOST_TOKENS = 2048
+# Calls in a row that fail, each after its retries, before a model that never replied is given up.
+_MOST_FAILED = 3
 
 
 @dataclass
 class ModelProposer:
     """Asks a language model for edits. Its calls count against the caps of the search.
 
-    failures: reason -> calls that came back without a reply.
+    failures: reason -> calls that came back without a reply. replies: those that came.
     """
 
     model: Model
@@ -39,6 +50,7 @@ class ModelProposer:
     spending: Spending
     policy: CallPolicy = field(default_factory=CallPolicy)
     failures: Counter[str] = field(default_factory=Counter)
+    replies: int = 0
     # One loop for all calls: the model's connections, and what it has learnt, belong to it.
     _runner: asyncio.Runner = field(default_factory=asyncio.Runner, repr=False)
 
@@ -63,6 +75,7 @@ class ModelProposer:
         kept = self.record.reply(key)
         if kept is not None:
             self.spending.add(Ledger(confirmed=kept.spend))
+            self.replies += 1
             return kept.texts[0]
         # The temperature is the server's own: a proposer at 0 says the same to like tasks.
         call = ChatCall(asked, max_tokens=_MOST_TOKENS, temperature=None)
@@ -70,18 +83,45 @@ class ModelProposer:
         if isinstance(reply, ChatReply):
             self.record.keep_reply(key, reply.text, ledger.confirmed)
             self.spending.add(ledger)
+            self.replies += 1
             return reply.text
         self.spending.add(ledger)
         if reply.kind == "over_budget":
             raise BudgetExhausted(
                 "E0604",
                 "A cap was reached before the search was done.",
-                where="the proposer",
-                why=reply.message,
+                where="the reflector",
+                why=self._why_no_room(call, reply.message),
                 fix="the same command with a higher --max-calls or --max-cost goes on where it was",
             )
         self.failures[reply.message or reply.kind] += 1
+        self._check_that_it_replies()
         return ""
+
+    def _check_that_it_replies(self) -> None:
+        """Raise ProviderError E0708 where a model never replied: then nothing is searched, and "no
+        gain" would say more than is known.
+        """
+        failed = sum(self.failures.values())
+        if self.replies or failed < _MOST_FAILED:
+            return
+        ((why, _),) = self.failures.most_common(1)
+        raise ProviderError(
+            "E0708",
+            f"The reflector never replied: {failed} calls failed.",
+            where=self.model.uri,
+            why=shorten(why, 200),
+            fix="mend what stands in its way; the same command then goes on from here",
+        )
+
+    def _why_no_room(self, call: ChatCall, why: str) -> str:
+        """Why a call may not be made: where it is for money, what it may cost."""
+        left = self.spending.left()["max_cost"]
+        most = worst_case_tokens(call, output_limit_of(self.model))
+        cost = self.model.price(*most)
+        if left is None or cost is None or cost <= left:
+            return f"{why} of the reflector"
+        return f"a call of the reflector may cost {money(cost)}, and {money(left)} are left for it"
 
     async def _call(self, call: ChatCall) -> tuple[ChatReply | CallFailed, Ledger]:
         """The reply, and what it cost."""

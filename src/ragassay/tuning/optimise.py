@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ragassay.core import ProviderError, digest, shorten
+from ragassay.core import BudgetExhausted, ProviderError, digest, shorten
 from ragassay.judges import Rubric
 from ragassay.judges.rubric_file import rubric_text
 from ragassay.report.tables import Block, Reported
@@ -26,9 +26,17 @@ from ragassay.tuning.aim import Aim
 from ragassay.tuning.bench import MOST_LOST, StoreBench
 from ragassay.tuning.certify import MOST_FINALISTS, Certification, certify
 from ragassay.tuning.engines import engine
+from ragassay.tuning.forecast import (
+    NOISE_ROWS,
+    Asking,
+    CallForecast,
+    certificate_calls,
+    forecast_calls,
+)
 from ragassay.tuning.free_steps import CutStep, recut
 from ragassay.tuning.guard import shingles_of
 from ragassay.tuning.labels import Labels
+from ragassay.tuning.model_proposer import ModelProposer
 from ragassay.tuning.noise import NoiseFloor, noise_floor
 from ragassay.tuning.plan import SearchPlan, search_plan
 from ragassay.tuning.record import SearchRecord
@@ -38,9 +46,7 @@ from ragassay.tuning.slices import Slice, find_slices
 from ragassay.tuning.spending import Spending
 from ragassay.tuning.splits import SHARES, Split, split
 from ragassay.tuning.target import Target
-from ragassay.tuning.values import Answers, Part, Proposer
-
-NOISE_ROWS = 50
+from ragassay.tuning.values import Answers, Part, Proposer, SearchCaps
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,7 +60,9 @@ class Optimisation(Reported):
     slices: where it errs most.
     finalists: names and rubrics in the order in which they were certified, None for the cut.
     result: of the engine; None where nothing was searched. certificate: None where there was no
-    candidate. calls, cost: over all attempts.
+    candidate, or where the sealed rows are too few to certify anything and stay closed. plan: what
+    the sealed rows can certify. forecast: of the calls. calls, cost: over all attempts. failures:
+    reason -> calls of the reflector without a reply.
     """
 
     metric: str
@@ -77,7 +85,10 @@ class Optimisation(Reported):
     calls: int
     cost: float | None
     seconds: float
+    plan: SearchPlan
+    forecast: CallForecast
     lost: Mapping[str, int] = field(default_factory=dict)
+    failures: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
@@ -154,14 +165,10 @@ class Prepared:
     asked: Asked
     division: Split
     plan: SearchPlan
-
-    @property
-    def certificate_calls(self) -> int:
-        """Calls that are kept for the certificate: of the judge as it is and three candidates."""
-        return (MOST_FINALISTS + 1) * len(self.division.sealed)
+    forecast: CallForecast
 
 
-def prepared(asked: Asked) -> Prepared:
+def prepared(asked: Asked, asking: Asking) -> Prepared:
     """Divide the rows and plan; nothing is asked yet. Raises as `split` and `engine`."""
     engine(asked.engine)  # one that cannot be used is told before anything is paid
     division = split(asked.labels.rows, shares=asked.shares, column=asked.split_by, seed=asked.seed)
@@ -173,7 +180,15 @@ def prepared(asked: Asked) -> Prepared:
         max_cost=asked.max_cost,
         finalists=MOST_FINALISTS,
     )
-    return Prepared(asked, division, plan)
+    forecast = forecast_calls(
+        len(division.train) + len(division.validation),
+        len(division.sealed),
+        asked.max_calls,
+        asking,
+        searches=bool(asked.proposer) and asked.target.searchable,
+        certifies=plan.can_certify,
+    )
+    return Prepared(asked, division, plan, forecast)
 
 
 class Optimiser:
@@ -193,13 +208,17 @@ class Optimiser:
         self.record, self.spending, self.watch = record, spending, watch
         self.rows = division.rows
         self.slices: tuple[Slice, ...] = ()
+        self.caps = SearchCaps(asked.max_calls, asked.max_cost)
+        self.asking = Asking()
+        self.notes: list[str] = []
         self.open_rows = np.sort(np.concatenate([division.train, division.validation]))
 
-    def run(self, proposer: Proposer | None, out: Path | None = None) -> Optimisation:
+    def run(self, proposer: ModelProposer | None, out: Path | None = None) -> Optimisation:
         """Search, certify, and write the rubric that is certified to `out`."""
         started = time.monotonic()
         asked, target = self.asked, self.asked.target
         baseline, aim, noise = self._baseline()
+        self._keep_for_certificate()
         rows = self.open_rows
         step = recut(
             aim,
@@ -211,8 +230,10 @@ class Optimiser:
         )
         result = None if proposer is None else self._search(aim, baseline, noise, proposer)
         candidates = self._candidates(aim, step, baseline, result)
-        certificate = self._certify(aim, step, candidates) if candidates else None
-        rubric, metric = self._chosen(step, candidates, certificate)
+        certificate = None
+        if candidates and self.ready.plan.can_certify:
+            certificate = self._certify(aim, step, candidates)
+        rubric, metric = self._chosen(candidates, certificate)
         path = "" if rubric is None else str(_written(rubric, out))
         seconds = time.monotonic() - started
         ended = "certified" if rubric is not None or metric else "no certified gain"
@@ -238,8 +259,11 @@ class Optimiser:
             calls=self.spending.calls,
             cost=self.spending.cost,
             seconds=seconds,
+            plan=self.ready.plan,
+            forecast=self.ready.forecast,
             lost=dict(self.bench.lost),
-            notes=(*asked.labels.notes, *self.division.notes),
+            failures={} if proposer is None else dict(proposer.failures),
+            notes=(*asked.labels.notes, *self.division.notes, *self.notes),
         )
 
     def _tell(self, phase: str, best: float | None = None) -> None:
@@ -262,6 +286,7 @@ class Optimiser:
         base = self.asked.target.rubric
         self._tell("baseline")
         answers = self.bench.judge(base, self.open_rows)
+        self._learn_what_asking_takes()
         judged = answers.judged
         _check_judged(answers, self.bench)
         truth = self.rows.truth[self.open_rows]
@@ -274,6 +299,39 @@ class Optimiser:
         first = Answers(answers.score[places], answers.passes[places])
         table = coefficients.table(truth[judged], answers.passes[judged])
         return answers, aim, noise_floor(aim, truth[places], first, again, table)
+
+    def _learn_what_asking_takes(self) -> None:
+        """What a row takes, from the baseline: a metric may ask several things of it."""
+        spending, rows = self.spending, len(self.open_rows)
+        # Where answers were in the store already, the rest of the rows may need calls again.
+        calls_a_row = max(1.0, spending.calls / rows) if self.asked.target.searchable else 0.0
+        cost = (spending.cost or 0.0) / max(1, spending.calls)
+        self.asking = Asking(calls_a_row, cost)
+
+    def _keep_for_certificate(self) -> None:
+        """Keep calls and money for the certificate, so that the sealed rows are not opened in vain.
+
+        A search that opened them already goes the way that it went then, whatever its caps are now:
+        other candidates would be a second test on the same rows.
+        """
+        sealed = len(self.division.sealed)
+        kept = 0
+        if self.ready.plan.can_certify:
+            kept = certificate_calls(sealed, self.asking)
+        calls = max(0, self.asked.max_calls - kept)
+        cost = self.asked.max_cost
+        if cost is not None:
+            cost = max(0.0, cost - kept * (self.asking.cost_of_call or 0.0))
+        self.caps = SearchCaps(calls, cost)
+        opened = self.record.caps_at_opening()
+        if opened is not None and opened != self.caps:
+            self.caps = opened
+            self.notes.append(
+                "the sealed rows were opened by this search before, under other caps: what it found"
+                " then is shown; a further search needs new sealed rows"
+            )
+        if self.asked.max_cost is not None and self.caps.cost is not None:
+            self.spending.kept_cost = self.asked.max_cost - self.caps.cost
 
     # -- the search
 
@@ -294,7 +352,8 @@ class Optimiser:
             train=division.train,
             validation=division.validation,
             score=aim.score,
-            max_calls=max(0, asked.max_calls - self.ready.certificate_calls),
+            max_calls=self.caps.calls,
+            known=(self.open_rows, baseline),
             aim=aim.guidance(),
             slices=[(str(one), one.rows) for one in self.slices if one.conditions],
             churn=noise.flip_rate,
@@ -311,32 +370,55 @@ class Optimiser:
         """What is to be certified, the most promising on the rows to choose on first."""
         found = []
         for n, finalist in enumerate(() if result is None else result.finalists, 1):
-            found.append(Candidate(f"rubric {n}", finalist.rubric, finalist.score))
+            plain = Candidate(f"rubric {n}", finalist.rubric, finalist.score)
+            found.append(self._recut(aim, plain) or plain)
         if step.moved:
             chosen_on = np.isin(self.open_rows, self.division.validation) & baseline.judged
             truth = self.rows.truth[self.open_rows]
             value = aim.score(truth[chosen_on], step.passes(baseline)[chosen_on])
-            found.append(Candidate("another cut", None, value))
+            found.append(Candidate("another pass mark", None, value, step))
         found.sort(key=lambda one: -one.value)
         return found[:MOST_FINALISTS]
+
+    def _recut(self, aim: Aim, plain: Candidate) -> Candidate | None:
+        """The candidate at a pass mark of its own, chosen on the rows to choose on; None where its
+        scores have one mark only, where none is better, or where the judge has no place for one.
+
+        An edit may move all ratings of a graded scale; at the old mark it would then look worse, or
+        better, than it tells rows apart.
+        """
+        rubric, target, rows = plain.rubric, self.asked.target, self.division.validation
+        assert rubric is not None
+        scale = rubric.scale
+        if scale is None or len(scale.points) < 3:
+            return None
+        answers = self.bench.judge(rubric, rows)  # bought when it was chosen
+        truth, cluster = self.rows.truth[rows], self.rows.cluster[rows]
+        step = recut(aim, truth, cluster, answers, target.cut, seed=self.asked.seed)
+        has_place = target.with_cut(step.new) or target.rubric_with_cut(step.new, rubric)
+        if not step.moved or not has_place:
+            return None
+        judged = answers.judged
+        value = aim.score(truth[judged], step.passes(answers)[judged])
+        if value <= plain.value:
+            return None
+        return Candidate(f"{plain.name} at another pass mark", rubric, value, step)
 
     def _certify(self, aim: Aim, step: CutStep, candidates: Sequence[Candidate]) -> Certification:
         """Open the sealed rows for these candidates, and test them."""
         base = self.asked.target.rubric
-        changes = [one.rubric.digest if one.rubric else step.new for one in candidates]
+        changes = [one.changes for one in candidates]
         purpose = digest(aim.sentence(), base.digest, changes)
         self._tell("certificate", candidates[0].value)
-        rows = self.division.sealed.open(self.record, purpose)
+        self.spending.kept_cost = 0.0
+        self._check_room(1 + sum(one.rubric is not None for one in candidates))
+        rows = self.division.sealed.open(self.record, purpose, self.caps)
         baseline = self.bench.judge(base, rows)
         recut_passes = step.passes(baseline)
         finalists = []
         for one in candidates:
-            answers = (
-                Answers(baseline.score, recut_passes)
-                if one.rubric is None
-                else self.bench.judge(one.rubric, rows)
-            )
-            finalists.append((one.name, answers))
+            answers = baseline if one.rubric is None else self.bench.judge(one.rubric, rows)
+            finalists.append((one.name, one.answers(answers)))
         return certify(
             aim,
             self.rows.truth[rows],
@@ -347,28 +429,64 @@ class Optimiser:
             seed=self.asked.seed,
         )
 
+    def _check_room(self, judges: int) -> None:
+        """Raise BudgetExhausted E0604 where the caps leave no room to ask about all sealed rows:
+        opened in part they would be lost.
+        """
+        if self.record.caps_at_opening() is not None:
+            return
+        calls = judges * self.asking.calls(len(self.division.sealed))
+        cost = calls * (self.asking.cost_of_call or 0.0)
+        left = self.spending.left()
+        short = left["max_calls"] is not None and left["max_calls"] < calls
+        if short or (left["max_cost"] is not None and left["max_cost"] < cost):
+            raise BudgetExhausted(
+                "E0604",
+                "The caps leave no room for the certificate; the sealed rows were not opened.",
+                where=f"{len(self.division.sealed)} sealed rows",
+                why=f"about {calls:,} calls are needed",
+                fix="the same command with a higher --max-calls or --max-cost goes on where it was",
+            )
+
     def _chosen(
-        self, step: CutStep, candidates: Sequence[Candidate], certificate: Certification | None
+        self, candidates: Sequence[Candidate], certificate: Certification | None
     ) -> tuple[Rubric | None, str]:
-        """The certified rubric, or the metric at its certified cut."""
+        """The certified rubric, and the metric at its certified pass mark: None and "" where they
+        stay as they are.
+        """
         if certificate is None or certificate.chosen is None:
             return None, ""
-        rubric = candidates[certificate.chosen].rubric
-        if rubric is not None:
-            return rubric, ""
-        metric = self.asked.target.with_cut(step.new)
-        return (None, metric) if metric else (self.asked.target.rubric_with_cut(step.new), "")
+        one, target = candidates[certificate.chosen], self.asked.target
+        if one.step is None:
+            return one.rubric, ""
+        metric = target.with_cut(one.step.new)
+        if metric:
+            return one.rubric, metric
+        return target.rubric_with_cut(one.step.new, one.rubric), ""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What may be certified: a rubric, or None for the judge at another cut; value: the aim on the
-    rows to choose on.
+    """What may be certified: a rubric, None for the judge's own; at another cut where it has a
+    `step`. value: the aim on the rows to choose on.
     """
 
     name: str
     rubric: Rubric | None
     value: float
+    step: CutStep | None = None
+
+    @property
+    def changes(self) -> tuple[str, float | None]:
+        """What it is known by: the digest of its rubric, and its cut."""
+        digest_ = "" if self.rubric is None else self.rubric.digest
+        return digest_, None if self.step is None else self.step.new
+
+    def answers(self, asked: Answers) -> Answers:
+        """The answers of its rubric, at its cut."""
+        if self.step is None:
+            return asked
+        return Answers(asked.score, self.step.passes(asked))
 
 
 def _check_judged(answers: Answers, bench: StoreBench) -> None:

@@ -80,22 +80,32 @@ class SearchPlan:
 
     def lines(self) -> list[str]:
         """The plan in words."""
-        out = [f"sealed: {self.rows} rows in {self.clusters} clusters"]
+        out = [
+            f"sealed: {self.rows} rows in {self.clusters} clusters that the search never sees; one"
+            " test on them, in the end, decides whether the judge changes"
+        ]
         if self.detectable is None:
-            out.append("no gain, however large, can be certified on them")
+            out.append("  no gain, however large, can be certified on them")
         else:
-            out.append(f"they show a gain of {self.detectable:.3f} with a power of {POWER:g}")
+            out.append(
+                f"  a gain of {self.detectable:.3f} or more is certified with a chance of"
+                f" {POWER:.0%} or more"
+            )
         for one in self.needed:
-            text = f"+{one.gain:g}: power {one.power:.2f} now"
+            text = f"  a gain of {one.gain:g}: a chance of {one.power:.0%}"
             if one.rows is not None and one.power < POWER:
                 text += (
-                    f"; {POWER:g} needs {one.rows:,} sealed rows in {one.clusters:,} clusters,"
-                    f" {one.labelled:,} labelled rows in all"
+                    f"; {POWER:.0%} needs {one.labelled:,} labelled rows ({one.rows:,} sealed, in"
+                    f" {one.clusters:,} clusters)"
                 )
             out.append(text)
-        money = "" if self.spending.cost is None else f", {self.spending.cost:.2f} dollars"
-        out.append(f"at most {self.spending.calls:,} calls{money}")
         return [*out, *self.notes]
+
+    @property
+    def spending_words(self) -> str:
+        """The caps: "at most 500 calls, $5.00"."""
+        cost = self.spending.cost
+        return f"at most {self.spending.calls:,} calls" + ("" if cost is None else f", ${cost:.2f}")
 
 
 def search_plan(
@@ -136,8 +146,11 @@ def search_plan(
     )
     detectable = case.detectable()
     if case.effective_clusters < FEWEST:
-        few = f"{case.effective_clusters:.0f} effective clusters are too few for a certificate"
-        notes.append(f"{few}: label rows of more documents or questions")
+        few = f"{case.effective_clusters:.3g} effective clusters are too few for a certificate"
+        notes.append(
+            f"{few} ({FEWEST} are needed): label rows of more documents or questions, or seal more"
+            " of them (--split)"
+        )
         detectable = None
     needed = tuple(_needed(case, gain, sealed_share, detectable is None) for gain in targets)
     return SearchPlan(

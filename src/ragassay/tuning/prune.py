@@ -7,19 +7,20 @@ wrong. So these rows tell the most for the fewest calls.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
 
 from ragassay.judges import Rubric
-from ragassay.tuning.edits import Edit, Refused
+from ragassay.tuning.edits import Action, Edit, Refused
 from ragassay.tuning.guard import EditGuard
 from ragassay.tuning.purchases import NoRoom, Purchases
 from ragassay.tuning.values import BoolArray, IntArray
 
-# How likely by chance an effect may be that is not looked at twice.
+# How likely by chance an effect may be that is not looked at again, and looks at most.
 _CLEAR = 0.01
+_MOST_LOOKS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,44 +87,67 @@ class Pruner:
                 effects.append(effect if is_clear else self._measured(effect.edit, kept))
 
     def _measured(self, edit: Edit, edits: Sequence[Edit]) -> EditEffect:
-        """The effect of an edit; where one look leaves it open, after a second one."""
+        """The effect of an edit, after as many looks as it takes."""
         rest = [each for each in edits if each is not edit]
         try:
-            effect = self._effect(edit, self._ordered(edits, 1), self._ordered(rest, 0))
+            with_it, without = self._variants(edits), self._variants(rest)
         except Refused:
             return EditEffect(edit, 0, 0, 0, kept=True, measured=False)
-        except NoRoom:
+        whole: EditEffect | None = None
+        for look in range(min(_MOST_LOOKS, max(len(with_it), len(without)))):
+            first = with_it[(look + 1) % len(with_it)]
+            try:
+                seen = self._effect(edit, first, without[look % len(without)], look + 1, whole)
+            except NoRoom:
+                break
+            whole = seen
+            if self._is_settled(whole, look + 1):
+                break
+        if whole is None:
             # Where others were measured, one of which nothing is known does not stay beside them.
             return EditEffect(edit, 0, 0, 0, kept=not self.measured, measured=False)
         self.measured += 1
-        is_open = effect.gained > effect.lost and effect.likely_chance > _CLEAR
-        if not is_open or len(edits) < 3:
-            return effect
-        try:
-            second = self._effect(edit, self._ordered(edits, 2), self._ordered(rest, 1))
-        except (NoRoom, Refused):
-            return effect
-        gained, lost = effect.gained + second.gained, effect.lost + second.lost
-        return EditEffect(
-            edit, gained, lost, effect.asked + second.asked, self._stays(gained, lost, 2)
-        )
+        return whole
 
-    def _ordered(self, edits: Sequence[Edit], order: int) -> Rubric:
-        """The rubric with these edits as they come, turned around, or with the first one last.
+    def _is_settled(self, effect: EditEffect, looks: int) -> bool:
+        """Whether a further look would hardly change what becomes of an edit."""
+        net = effect.gained - effect.lost
+        if effect.kept and effect.likely_chance <= _CLEAR:
+            return True
+        return net < -self.least or (looks > 1 and net <= 0)
 
-        The rubric that was chosen had luck with the verdicts that any change of words flips; with
-        its edits in another order it has only its edits.
+    def _variants(self, edits: Sequence[Edit]) -> list[Rubric]:
+        """The rubric with these edits in different orders and places, which say the same. Raises
+        Refused.
+
+        The rubric that was chosen had luck with the verdicts that any change of words flips; in
+        other words, it has only what its edits do.
         """
-        orders = (list(edits), [*reversed(edits)], [*edits[1:], *edits[:1]])
-        try:
-            return self.guard.applied(orders[order])
-        except Refused:
-            return self.guard.applied(edits)
+        ahead = [replace(each, place=0) if each.action is Action.ADD else each for each in edits]
+        orders = [list(edits), [*reversed(edits)], [*edits[1:], *edits[:1]], ahead]
+        found: dict[str, Rubric] = {}
+        for order in orders:
+            try:
+                rubric = self.guard.applied(order)
+            except Refused:
+                continue
+            found.setdefault(rubric.digest, rubric)
+        if not found:
+            raise Refused("its edits do not fit together")
+        return list(found.values())
 
     def _stays(self, gained: int, lost: int, looks: int) -> bool:
         return gained - lost >= looks * self.least and sign_test(gained, lost) <= self.chance
 
-    def _effect(self, edit: Edit, with_it: Rubric, without: Rubric) -> EditEffect:
+    def _effect(
+        self,
+        edit: Edit,
+        with_it: Rubric,
+        without: Rubric,
+        looks: int,
+        before: EditEffect | None,
+    ) -> EditEffect:
+        """The effect by one look more than `before`. Raises NoRoom."""
         gained = lost = asked = 0
         for rows in self.rows:
             own = rows[~np.isin(rows, edit.rows)]
@@ -139,7 +163,9 @@ class Pruner:
             gained += int((both & (first == right) & (second != right)).sum())
             lost += int((both & (first != right) & (second == right)).sum())
             asked += int(both.sum())
-        return EditEffect(edit, gained, lost, asked, self._stays(gained, lost, 1))
+        if before is not None:
+            gained, lost, asked = gained + before.gained, lost + before.lost, asked + before.asked
+        return EditEffect(edit, gained, lost, asked, self._stays(gained, lost, looks))
 
 
 def sign_test(gained: int, lost: int) -> float:

@@ -36,6 +36,8 @@ class Purchases:
     rows: int
     kept: int = 0
     calls_a_row: int = 1
+    stopped: str = ""
+    """Why a cap of somebody else's ended the purchases, "" where none did."""
     _verdicts: dict[str, Verdicts] = field(default_factory=dict)
     _scores: dict[str, FloatArray] = field(default_factory=dict)
     _reasons: dict[str, dict[int, str]] = field(default_factory=dict)
@@ -72,7 +74,7 @@ class Purchases:
         missing = self.missing(rubric, rows)
         if len(missing):
             self.need(self.calls_a_row * len(missing))
-            self._keep(rubric, missing, self._buy(rubric, missing))
+            self.keep(rubric, missing, self._buy(rubric, missing))
         return np.asarray(self.known(rubric)[rows])
 
     def _buy(self, rubric: Rubric, rows: IntArray) -> Answers:
@@ -80,16 +82,21 @@ class Purchases:
         try:
             answers = self.bench.judge(rubric, rows)
         except BudgetExhausted as stopped:
-            # A cap of somebody else's, such as one on money, is reached: what is known counts.
-            self.most_calls = self.bench.calls
-            raise NoRoom from stopped
+            raise self.no_room(stopped) from stopped
         self._asked += len(rows)
         bought = self.bench.calls - before
         # A metric may ask several things of a row, and the next row may need more than this one.
         self.calls_a_row = max(self.calls_a_row, ceil(bought / max(len(rows), 1)))
         return answers
 
-    def _keep(self, rubric: Rubric, rows: IntArray, answers: Answers) -> None:
+    def no_room(self, stopped: BudgetExhausted) -> NoRoom:
+        """A cap of somebody else's, such as one on money, is reached: what is known counts."""
+        self.most_calls = self.bench.calls
+        self.stopped = stopped.why or stopped.what
+        return NoRoom()
+
+    def keep(self, rubric: Rubric, rows: IntArray, answers: Answers) -> None:
+        """Remember answers that were bought."""
         known = self.known(rubric)
         known[rows] = np.where(answers.judged, answers.passes.astype(np.int8), UNJUDGED)
         self.scores(rubric)[rows] = answers.score

@@ -1,8 +1,8 @@
 """The race of one edited rubric against its parent, on as few calls as the evidence needs.
 
-First three disagreements; an edit that mends none of them is dropped. Then the rest of the batch
-with its controls, more of the group, and last a check for harm among the rows that the judge has
-right.
+First some disagreements of the batch; an edit that mends none of them is dropped. Then the rest of
+the batch with its controls, more of the group, and last a check for harm among the rows that the
+judge has right.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Outcome:
 @dataclass
 class Race:
     """One race. mending, breaking: the floors of errors and of agreements. futile: the Bayes factor
-    below which an edit is given up.
+    below which an edit is given up. first: errors asked before an edit that mends none is dropped.
     """
 
     purchases: Purchases
@@ -72,6 +72,7 @@ class Race:
     parent: State
     rubric: Rubric
     futile: float = 1 / 8
+    first: int = FIRST
     outcome: Outcome = field(default_factory=Outcome)
 
     def run(
@@ -81,11 +82,11 @@ class Race:
         at_risk: rows that the parent has right. needed: the Bayes factor that an effect must have.
         """
         outcome = self.outcome
-        self._ask(batch[:FIRST], outcome.errors)
+        self._ask(batch[: self.first], outcome.errors)
         if not outcome.mended:
             outcome.dropped = f"it mends none of {len(outcome.errors)}"
             return outcome
-        self._ask(batch[FIRST:], outcome.errors)
+        self._ask(batch[self.first :], outcome.errors)
         self._ask(controls, outcome.agreements)
         if self._look_for_effect(more, needed) < needed:
             outcome.dropped = (

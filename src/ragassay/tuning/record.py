@@ -6,8 +6,8 @@ it every reply that was paid for; what the judge said is found in the store like
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from ragassay.core import (
     Status,
 )
 from ragassay.store import Store, StoredRun
+from ragassay.tuning.values import SearchCaps
 from ragassay.version import __version__
 
 _OPENED = "opened"
@@ -124,23 +125,28 @@ class SearchRecord:
         """When one of these sealed rows was opened for another purpose, by any search; None where
         none was.
         """
-        for stored in self._store.runs(_MOST_RUNS):
-            opening = _opening(stored.manifest)
-            if not opening or opening.get("purpose") == purpose:
-                continue
-            rows = opening.get("rows")
-            if isinstance(rows, list) and not set(marks).isdisjoint(rows):
+        for opening in _openings(self._store):
+            if opening.get("purpose") != purpose and _holds(opening, marks):
                 return str(opening.get("at"))
         return None
 
-    def log_opening(self, marks: Sequence[str], purpose: str) -> None:
-        """Write down that sealed rows are opened; it is on disk when this returns."""
+    def log_opening(self, marks: Sequence[str], purpose: str, caps: SearchCaps) -> None:
+        """Write down that sealed rows are opened; it is on disk when this returns. caps: of the
+        search whose candidates they are opened for.
+        """
         manifest = self._store.run(self.run_id).manifest
         if _opening(manifest).get("purpose") == purpose:
             return
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        opening = {"rows": list(marks), "purpose": purpose, "at": at}
+        opening = {"rows": list(marks), "purpose": purpose, "at": at, "caps": asdict(caps)}
         self._store.put_manifest(replace(manifest, kept={**manifest.kept, _OPENED: opening}))
+
+    def caps_at_opening(self) -> SearchCaps | None:
+        """The caps of this search when it opened its sealed rows; None where it did not yet. With
+        them it finds the same candidates again, whatever its caps are now.
+        """
+        caps = _opening(self._store.run(self.run_id).manifest).get("caps")
+        return SearchCaps(**caps) if isinstance(caps, dict) else None
 
     def finish(self, ledger: Ledger, seconds: float, why: str) -> None:
         """Write down that the search has ended, and what it spent."""
@@ -177,6 +183,30 @@ def cost_of(ledger: Ledger) -> float:
     return (ledger.confirmed.cost or 0.0) + ledger.uncertain_cost
 
 
+def opened_by_another(store: Store, key: str, marks: Collection[str]) -> str | None:
+    """When one of these rows was opened by another search than that of this key; None where none
+    was.
+    """
+    for opening in _openings(store, besides=key):
+        if _holds(opening, marks):
+            return str(opening.get("at"))
+    return None
+
+
+def _openings(store: Store, besides: str | None = None) -> Iterator[Mapping[str, object]]:
+    """Every opening of sealed rows that the store knows, but that of the search `besides`."""
+    for stored in store.runs(_MOST_RUNS):
+        opening = _opening(stored.manifest)
+        if opening and stored.manifest.kept.get(_SEARCH) != besides:
+            yield opening
+
+
 def _opening(manifest: Manifest) -> Mapping[str, object]:
     opening = manifest.kept.get(_OPENED)
     return opening if isinstance(opening, dict) else {}
+
+
+def _holds(opening: Mapping[str, object], marks: Collection[str]) -> bool:
+    """Whether one of the rows was opened then."""
+    rows = opening.get("rows")
+    return isinstance(rows, list) and not set(marks).isdisjoint(rows)

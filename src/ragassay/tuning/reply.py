@@ -22,6 +22,7 @@ MOST_EDITS = 6
 """How many edits of one reply are looked at."""
 
 _MOST_CHARS = 60_000
+_SHOWN = 60
 _MOST_STARTS = 60
 _MOST_DEPTH = 4
 _START = re.compile(r"[{\[]")
@@ -72,6 +73,7 @@ def read_reply(text: str, rubric: Rubric) -> ReadReply:
         reason = "the reply holds no list of edits"
         if is_long:
             reason = f"the reply is longer than {_MOST_CHARS:,} characters, and {reason[10:]}"
+        reason = f"{reason}: {shorten(parts.one_line(text[:_SHOWN]), _SHOWN)!r}"
         return ReadReply((), (), (reason,))
     edits: list[Edit] = []
     cases: list[tuple[int, ...]] = []

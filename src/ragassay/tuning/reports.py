@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ragassay.core import shorten
 from ragassay.report import number_words
 from ragassay.report.tables import Block, Table
 from ragassay.report.wording import count, money
-from ragassay.tuning.aim import PENALTY
+from ragassay.tuning.aim import PENALTY, title_of
 from ragassay.tuning.differences import differences
 from ragassay.tuning.values import Part
 
 if TYPE_CHECKING:
     from ragassay.tuning.certify import Certification, Finalist, Judged
     from ragassay.tuning.optimise import Optimisation, Prepared
+    from ragassay.tuning.plan import SearchPlan
     from ragassay.tuning.search import SearchResult
 
 _SHOWN = ("f1", "precision", "recall", "kappa", "balanced_accuracy", "d_prime", "auc")
-_TITLES = {"f1": "F1", "d_prime": "d'", "auc": "AUC", "balanced_accuracy": "balanced accuracy"}
 _LINE = 78
 _TRIED = 6
 
@@ -46,13 +49,14 @@ def _outcome(result: Optimisation) -> Iterator[str]:
     changes = [_change(result.aim.figure, result.aim.title, chosen)]
     if result.aim.mark is not None:
         figure = result.aim.mark.figure
-        changes.append(_change(figure, _TITLES.get(figure, figure), chosen))
+        changes.append(_change(figure, title_of(figure), chosen))
     yield f"Certified: {', '.join(changes)} on rows that the search never saw (p = {chosen.p:.2g})."
+    metric = f"'{result.metric_after}'" if result.metric_after else result.metric
     if result.path:
         yield f"wrote {result.path}"
-        yield f"use it: ragassay evaluate ROWS --metrics {result.metric} --rubric {result.path}"
+        yield f"use it: ragassay evaluate ROWS --metrics {metric} --rubric {result.path}"
     else:
-        yield f"use it: ragassay evaluate ROWS --metrics '{result.metric_after}'"
+        yield f"use it: ragassay evaluate ROWS --metrics {metric}"
 
 
 def _change(figure: str, title: str, finalist: Finalist) -> str:
@@ -72,15 +76,65 @@ def _number(value: float | None) -> str:
 def _why_not(result: Optimisation) -> Iterator[str]:
     certificate = result.certificate
     if certificate is None:
-        if result.result is None:
-            yield f"Without --reflector only steps without calls are tried: {result.step.reason}."
-        else:
-            yield f"No candidate was better on the rows to choose on: {result.result.ended}."
+        yield _why_no_candidate(result)
+        if not result.plan.can_certify:
+            yield from _what_certifies(result.plan)
         return
     for finalist in certificate.finalists:
         why = "; ".join(finalist.objections)
         gain = number_words(finalist.gain.difference, finalist.gain.interval, sign=True)
-        yield f"{finalist.name}: {gain}: {why}"
+        yield f"{finalist.name}: {gain} in {result.aim.title}: {why}"
+    yield _rows_for(certificate.finalists[certificate.printed], len(result.split.rows))
+
+
+def _why_no_candidate(result: Optimisation) -> str:
+    """Why nothing was tested on the sealed rows."""
+    closed = "The sealed rows were not opened"
+    if result.finalists and result.result is not None and result.result.finalists:
+        best = result.result.finalists[0]
+        change = f"{result.aim.title} {best.before:.3f} -> {best.score:.3f}"
+        return f"{closed}. The best candidate, on the rows that it was chosen on: {change}."
+    if result.result is None:
+        return f"{closed}: {_what_was_tried(result)}{result.step.reason}."
+    return (
+        f"{closed}: no candidate was better on the rows to choose on; the search ended because"
+        f" {result.result.ended}."
+    )
+
+
+def _what_was_tried(result: Optimisation) -> str:
+    if result.proposer or result.judge == "offline":
+        return ""
+    return "without --reflector only steps without calls are tried, and "
+
+
+def _what_certifies(plan: SearchPlan) -> Iterator[str]:
+    """What is needed where the sealed rows can certify nothing."""
+    yield (
+        f"{plan.rows} sealed rows in {plan.clusters} clusters can certify no gain, however large."
+        " They stay sealed, and may be sealed again beside new ones."
+    )
+    for one in plan.needed:
+        if one.labelled is not None:
+            yield f"A gain of {one.gain:g} needs about {one.labelled:,} labelled rows in all."
+
+
+def _rows_for(finalist: Finalist, labelled: int) -> str:
+    """How many rows would certify the gain that was seen, were it the true one."""
+    gain, interval = finalist.gain.difference, finalist.gain.interval
+    if gain <= 0 or interval is None or interval.high <= interval.low:
+        return "On the sealed rows there was no gain to certify."
+    # The interval reaches 1.96 standard errors or a little more; .025 with a chance of 80 % takes
+    # 1.96 + 0.84 of them. More rows make them smaller by the square root.
+    half = (interval.high - interval.low) / 2
+    times = (2.8 / 1.96 * half / gain) ** 2
+    if times <= 1:
+        return "The gain would do; what is objected to is said above."
+    return (
+        f"Were {gain:+.3f} the true gain, about {round(labelled * times, -1):,.0f} labelled rows of"
+        f" this kind would certify it with a chance of 80 %; these are {labelled:,}. They must be"
+        " new: sealed rows are opened once."
+    )
 
 
 def _chosen(result: Optimisation) -> Finalist | None:
@@ -92,17 +146,18 @@ def _chosen(result: Optimisation) -> Finalist | None:
 
 def _certificate(result: Optimisation, certificate: Certification) -> Iterator[Block]:
     shown = certificate.finalists[certificate.printed]
-    yield (
-        f"On {count(shown.rows, 'sealed row')} in {count(shown.clusters, 'cluster')}, opened once"
-        f" ({shown.name}):"
-    )
+    sealed = len(result.split.sealed)
+    rows = count(sealed, "sealed row")
+    if shown.rows < sealed:
+        rows = f"{shown.rows} of {sealed} sealed rows (the others have no verdict of one judge)"
+    yield f"On {rows} in {count(shown.clusters, 'cluster')}, opened once ({shown.name}):"
     after = [("before", shown.before), ("after", shown.after)]
-    if certificate.recut is not None and shown.name != "another cut":
+    if certificate.recut is not None and shown.name != "another pass mark":
         after.append(("re-cut alone", certificate.recut.after))
     yield _figures(after)
     gain = shown.gain
     yield (
-        f"Gain {number_words(certificate.gain, gain.interval, sign=True)}"
+        f"Gain in {result.aim.title} {number_words(certificate.gain, gain.interval, sign=True)}"
         f", by {gain.method}; {count(len(certificate.finalists), 'candidate')} tested."
     )
     for kept in shown.kept:
@@ -119,7 +174,7 @@ def _figures(judges: Iterable[tuple[str, Judged]]) -> Table:
             value = judged.figures.get(figure)
             cells.append(_number(value))
         rows.append(tuple(cells))
-    heads = ("", "tp / fp / fn / tn", *(_TITLES.get(name, name) for name in _SHOWN))
+    heads = ("", "tp / fp / fn / tn", *map(title_of, _SHOWN))
     # A figure a row: nine columns do not fit a terminal.
     turned = [(head, *column) for head, *column in zip(heads, *rows, strict=True)]
     return Table(turned[0], tuple(turned[1:]))
@@ -153,21 +208,26 @@ def _tried(result: SearchResult, *, details: bool) -> Iterator[Block]:
     edits = [one for one in result.tried if one.edit is not None]
     taken = sum(1 for one in edits if not one.dropped)
     yield (
-        f"Tried {count(len(edits), 'edit')} in {count(result.calls, 'call')}, of which"
-        f" {taken} were taken; {result.ended}."
+        f"Tried {count(len(edits), 'edit')}, of which {taken} helped on rows to search on, after"
+        f" {count(result.calls, 'call')}. Ended: {result.ended}."
     )
-    shown = result.tried if details else _first(result)
-    for one in shown:
-        yield f"  {shorten(str(one), _LINE - 2)}"
-    left = len(result.tried) - len(shown)
-    if left > 0:
-        yield f"  and {left} more (--json, --html)"
+    if details:
+        for one in result.tried:
+            yield f"  {shorten(str(one), _LINE - 2)}"
+        return
+    lines = _distinct(result)
+    for line, times in lines[:_TRIED]:
+        again = f" ({times} times)" if times > 1 else ""
+        yield f"  {shorten(line, _LINE - 2 - len(again))}{again}"
+    if len(lines) > _TRIED:
+        yield f"  and {len(lines) - _TRIED} more (--json, --html)"
 
 
-def _first(result: SearchResult) -> list[Any]:
+def _distinct(result: SearchResult) -> list[tuple[str, int]]:
+    """What was tried and how often: what was taken first, then in the order in which it came."""
     taken = [one for one in result.tried if one.edit is not None and not one.dropped]
-    rest = [one for one in result.tried if one not in taken]
-    return [*taken, *rest][:_TRIED]
+    rest = [one for one in result.tried if one.edit is None or one.dropped]
+    return list(Counter(str(one) for one in (*taken, *rest)).items())
 
 
 def plan_lines(ready: Prepared) -> list[str]:
@@ -177,6 +237,11 @@ def plan_lines(ready: Prepared) -> list[str]:
     for (people, judge), cost in asked.aim.cost_matrix().items():
         if cost:
             lines.append(f"  people {people}, the judge says {judge}: costs {cost:g}")
+    rows = division.rows
+    lines.append(
+        f"labels: {count(len(rows), 'row')} in {count(len(np.unique(rows.cluster)), 'cluster')};"
+        f" people pass {int(rows.truth.sum())} of them (a label of {asked.labels.cut:g} or more)"
+    )
     lines.append(
         f"rows: {len(division.train)} to search on, {len(division.validation)} to choose on,"
         f" {len(division.sealed)} sealed"
@@ -188,16 +253,29 @@ def plan_lines(ready: Prepared) -> list[str]:
             f"a gain counts {asked.aim.title} and {PENALTY:g} times what {mark.figure} comes nearer"
             f" to {mark.at_least:g}"
         )
-    rows = len(division.train) + len(division.validation)
-    lines.append(
-        f"calls: about {rows} for the judge as it is, 50 for its noise, up to"
-        f" {ready.certificate_calls} for the certificate, the rest for the search"
-    )
+    lines += _forecast_lines(ready)
     if not asked.target.searchable:
         lines.append("the offline judge reads no instructions: only its pass mark may change")
     elif not asked.proposer:
         lines.append("no --reflector: only steps without calls are tried")
     return [*lines, *asked.labels.notes, *division.notes]
+
+
+def _forecast_lines(ready: Prepared) -> Iterator[str]:
+    """The calls that are expected, with their range, and where they go."""
+    told = ready.forecast
+    cost = "" if told.cost is None or told.calls == 0 else f", about {money(told.cost)}"
+    span = f"{told.low:,} to {told.high:,}"
+    if told.least < told.low:
+        span += f"; {told.least:,} or more where the search ends early"
+    yield f"calls: about {told.calls:,} ({span}){cost}; {ready.plan.spending_words}"
+    yield (
+        f"  {told.baseline:,} for the judge as it is, {told.noise:,} to ask it twice,"
+        f" {told.search:,} to search, {told.certificate:,} for the certificate"
+    )
+    searches = bool(ready.asked.proposer) and ready.asked.target.searchable
+    if searches and told.leaves_no_search:
+        yield "  the cap leaves no calls to search: give a higher --max-calls"
 
 
 def _ground(result: Optimisation) -> Iterator[str]:
@@ -214,8 +292,10 @@ def _ground(result: Optimisation) -> Iterator[str]:
     yield f"Aim: {result.aim.sentence()}."
     yield f"Rows: {parts}."
     yield f"Noise: {result.noise.sentence()}."
-    yield f"The cut: {result.step.reason}."
+    yield f"The pass mark: {result.step.reason}."
     yield f"Spent: {count(result.calls, 'call')}, {money(result.cost)}, {result.seconds:.0f} s."
+    for reason, failed in sorted(result.failures.items(), key=lambda item: -item[1])[:2]:
+        yield f"{count(failed, 'call')} of the reflector failed: {shorten(reason, 60)}"
     for reason, lost in sorted(result.lost.items(), key=lambda item: -item[1])[:2]:
         yield f"{count(lost, 'verdict')} lost: {shorten(reason, 60)}"
     yield from result.notes

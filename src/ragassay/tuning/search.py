@@ -27,8 +27,9 @@ from ragassay.tuning.prune import EditEffect, Pruner, sign_test
 from ragassay.tuning.purchases import UNJUDGED, NoRoom, Purchases
 from ragassay.tuning.race import Outcome, Race, State
 from ragassay.tuning.reply import read_reply
-from ragassay.tuning.shift import Score, Shift, best_cut, shift
+from ragassay.tuning.shift import Score, Shift, cut_for_aim, shift
 from ragassay.tuning.values import (
+    Answers,
     BoolArray,
     Disagreement,
     IntArray,
@@ -48,11 +49,16 @@ _NEEDED, _TRIES_FOR_TWICE, _NEEDED_LATER = 8.0, 30, 5.0
 # then the calls have no better use.
 _FUTILE = (1 / 8, 1 / 40)
 _SURELY_NOTHING = 0.1
+# The errors of a batch that an edit is tried on before one that mends none is dropped: at first
+# few, later the whole batch, for a cause of few errors may be that of the last three.
+_FIRST = (3, 6)
 # How likely by chance the gain of a rubric of later rounds may be.
 _CHANCE_LATER = 0.35
 # An edit stays that gains a row in a hundred, and not likelier than this by chance: edits without
 # effect change few rows, so that the first condition does most.
-_LEAST_EFFECT, _CHANCE_KEPT = 0.01, 0.2
+_LEAST_EFFECT, _CHANCE_KEPT = 0.006, 0.1
+# The same after the first round, when what goes is lost and what stays is looked at again.
+_CHANCE_THEN = 0.5
 # The share of rows on which the edits of a rubric change the verdict.
 _CHANGED = 0.17
 # Of the calls so much at most is kept for pruning and for the choice among the finalists.
@@ -66,7 +72,8 @@ class SearchTask:
     train: rows to search on; validation: rows to choose on. score: the aim, of truth and verdicts;
     aim: the same in words. slices: groups of rows, by name, that may have a cause in common. churn:
     the share of verdicts that change where nothing was changed. forbidden: runs of five words that
-    no rubric may copy. max_calls: what the bench may have bought when the search is over.
+    no rubric may copy. max_calls: what the bench may have bought when the search is over. known:
+    rows, and answers of the rubric on them that were bought before.
     """
 
     rubric: Rubric
@@ -80,6 +87,14 @@ class SearchTask:
     churn: float = 0.05
     forbidden: frozenset[str] = frozenset()
     seed: int = 0
+    known: tuple[IntArray, Answers] | None = None
+
+    def purchases(self, bench: JudgeBench) -> Purchases:
+        """The answers that the search may buy, with those that are known."""
+        bought = Purchases(bench, self.max_calls, len(self.rows))
+        if self.known is not None:
+            bought.keep(self.rubric, *self.known)
+        return bought
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +186,7 @@ class _Search:
         task = self.task
         self.random = np.random.default_rng([task.seed, 1])
         self.guard = EditGuard(task.rubric, task.forbidden)
-        self.purchases = Purchases(self.bench, task.max_calls, len(task.rows))
+        self.purchases = task.purchases(self.bench)
         self.groups = Groups(task.train, task.rows.truth, task.slices)
         self.seen = np.zeros(len(task.rows), np.int64)
         self.archive: list[State] = []
@@ -185,7 +200,7 @@ class _Search:
         try:
             ended = self._look_for_edits()
         except NoRoom:
-            ended = "the calls are spent"
+            ended = self._spent()
         self.purchases.kept = 0
         try:
             finalists = self._finalists()
@@ -197,6 +212,14 @@ class _Search:
         return SearchResult(
             finalists, tuple(self.tried), tuple(self.steps), self.bench.calls, ended
         )
+
+    def _spent(self) -> str:
+        """Why nothing more may be bought, in words."""
+        purchases = self.purchases
+        if purchases.stopped:
+            return purchases.stopped
+        kept = f"; {purchases.kept:,} are kept to prune and to choose" if purchases.kept else ""
+        return f"the calls of the search are spent ({purchases.most_calls:,} in all{kept})"
 
     def _tell(self, phase: str) -> None:
         if self.watch is not None:
@@ -219,14 +242,15 @@ class _Search:
         self._archive(self.best)
         self.errors = errors
         self._keep_calls()
-        self._tell("baseline")
+        self._tell("search")
 
     def _keep_calls(self) -> None:
         """Keep the calls that pruning and the choice will need."""
         task = self.task
         changed = round(_CHANGED * (len(task.validation) + len(task.train)))
         # First, best, and pruned one on all rows to choose on; each edit is left out once or twice.
-        rows = 3 * len(task.validation) + (3 * len(self.best.edits) + 2) * changed
+        rows = 2 * len(task.validation) + (3 * len(self.best.edits) + 2) * changed
+        rows += len(self.purchases.missing(task.rubric, task.validation))
         rows += len(self.purchases.missing(self.best.rubric, task.train))
         needed = rows * self.purchases.calls_a_row
         self.purchases.kept = min(needed, int(_MOST_KEPT * task.max_calls))
@@ -238,7 +262,7 @@ class _Search:
             group = self.groups.next(self.parent.passes, self.parent.judged)
             if group is None:
                 if not self._restart():
-                    return "no errors are left to learn from"
+                    return self._too_few_errors()
                 continue
             batch = self._batch(group)
             if len(batch) < LEAST:
@@ -248,7 +272,14 @@ class _Search:
             if not won:
                 self.groups.failed(group)
             self._tell("search")
-        return f"the proposer proposed nothing usable {self.silent} times in a row"
+        return f"the reflector proposed nothing usable {self.silent} times in a row"
+
+    def _too_few_errors(self) -> str:
+        wrong = (self.parent.passes != self.task.rows.truth) & self.parent.judged
+        left = int(wrong[self.task.train].sum())
+        if not left:
+            return "no errors are left to learn from"
+        return f"{left} of the rows to search on are left wrong, too few to learn from"
 
     def _restart(self) -> bool:
         """Go on from another good rubric; False where there are too few errors in all."""
@@ -277,7 +308,7 @@ class _Search:
         full = self._on_all_rows(self.best)
         rows = self._changed(self.task.train)
         pruner = Pruner(
-            self.purchases, self.guard, self.task.rows.truth, [rows], chance=0.3, least=1
+            self.purchases, self.guard, self.task.rows.truth, [rows], _CHANCE_THEN, least=1
         )
         edits, _ = pruner.prune(full.edits)
         if edits != full.edits:
@@ -346,8 +377,7 @@ class _Search:
         try:
             reply = self.proposer.propose(task)
         except BudgetExhausted as stopped:
-            self.purchases.most_calls = self.bench.calls
-            raise NoRoom from stopped
+            raise self.purchases.no_room(stopped) from stopped
         before = len(self.tried)
         edits = self._edits(group, reply, [*batch.tolist(), *controls.tolist()])
         won = [self._try_edit(group, edit, batch, at_risk) for edit in edits]
@@ -393,7 +423,7 @@ class _Search:
     def _edits(self, group: Group, reply: str, shown: list[int]) -> list[Edit]:
         """The edits in a reply that may be tried; what is none is recorded with the reason."""
         read = read_reply(reply, self.parent.rubric)
-        nothing = () if read.edits else ("the proposer proposes nothing",)
+        nothing = () if read.edits else ("the reflector proposes nothing",)
         for reason in read.refused or nothing:
             self._record(group, None, Outcome(dropped=reason))
         edits: list[Edit] = []
@@ -443,6 +473,7 @@ class _Search:
             parent,
             rubric,
             _FUTILE[min(self.round, 1)],
+            _FIRST[min(self.round, 1)],
         )
         tries = sum(1 for one in self.tried if one.asked)
         outcome = race.run(
@@ -637,7 +668,7 @@ def finalist(
     truth: BoolArray = task.rows.truth[rows]
     passes_before, passes_after = first[both] == 1, second[both] == 1
     scores = purchases.scores(task.rubric)
-    cut = best_cut(task.rows.truth[task.train], scores[task.train], task.score)
+    cut = cut_for_aim(task.rows.truth[task.train], scores[task.train], task.score)
     return Finalist(
         rubric,
         edits,

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from math import exp, pi, sqrt
-from statistics import NormalDist
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
+from ragassay.scoring import coefficients
+from ragassay.scoring.detection import rates_of
 from ragassay.tuning.values import BoolArray, FloatArray
 
 Score = Callable[[BoolArray, BoolArray], float]
 """The aim: truth and verdicts -> what is to become large."""
-
-_NORMAL = NormalDist()
 
 
 class Separation(NamedTuple):
@@ -30,19 +29,11 @@ class Separation(NamedTuple):
 
 
 def separation(truth: BoolArray, passes: BoolArray) -> Separation:
-    """d' = z(hits) - z(false alarms), half a row added to each cell so that it is finite
-    (Hautus 1995); the error by the delta method (Gourevitch and Galanter 1967).
-    """
-    variance = 0.0
-    depth: list[float] = []
-    for kind in (truth, ~truth):
-        count = float(kind.sum()) + 1
-        share = (float((passes & kind).sum()) + 0.5) / count
-        z = _NORMAL.inv_cdf(share)
-        density = exp(-z * z / 2) / sqrt(2 * pi)
-        variance += share * (1 - share) / count / density**2
-        depth.append(z)
-    return Separation(depth[0] - depth[1], sqrt(variance))
+    """d' of verdicts and its standard error; NaN, infinitely uncertain, with rows of one class."""
+    rates = rates_of(coefficients.table(truth, passes))
+    if rates is None:
+        return Separation(float("nan"), float("inf"))
+    return Separation(rates.d_prime, rates.d_prime_error(len(truth)))
 
 
 class Shift(NamedTuple):
@@ -60,9 +51,9 @@ class Shift(NamedTuple):
     only_shifts: bool
 
 
-def best_cut(truth: BoolArray, scores: FloatArray, score: Score) -> float:
-    """The cut of the scores with the best aim; NaN where no two scores differ. Rows without a
-    score do not count.
+def cut_for_aim(truth: BoolArray, scores: FloatArray, score: Score) -> float:
+    """The cut of the scores at which an aim, which may have marks and costs, is best; NaN where no
+    two scores differ. Rows without a score do not count.
     """
     judged = np.isfinite(scores)
     levels = np.unique(scores[judged])

@@ -19,6 +19,8 @@ class Spending:
 
     max_calls: int | None = None
     max_cost: float | None = None
+    kept_cost: float = 0.0
+    """US dollars that are kept for the certificate: what is spent now must leave them."""
     ledger: Ledger = field(default_factory=Ledger)
 
     @property
@@ -40,5 +42,7 @@ class Spending:
     def left(self) -> dict[str, Any]:
         """What the caps leave, as options of `evaluate`: None where there is no cap."""
         calls = None if self.max_calls is None else max(0, self.max_calls - self.calls)
-        cost = None if self.max_cost is None else max(0.0, self.max_cost - cost_of(self.ledger))
+        cost = None
+        if self.max_cost is not None:
+            cost = max(0.0, self.max_cost - self.kept_cost - cost_of(self.ledger))
         return {"max_calls": calls, "max_cost": cost}

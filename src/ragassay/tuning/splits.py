@@ -17,7 +17,7 @@ import numpy as np
 
 from ragassay.core import DataError, SetupError, shorten
 from ragassay.scoring.arrays import numbered
-from ragassay.tuning.values import FloatArray, IntArray, LabelledRows, Part
+from ragassay.tuning.values import FloatArray, IntArray, LabelledRows, Part, SearchCaps
 
 SHARES = (0.4, 0.3, 0.3)
 FEWEST_ROWS, FEWEST_CLUSTERS = 30, 10
@@ -47,8 +47,10 @@ class OpeningLog(Protocol):
         that was killed after the opening has the same purpose again.
         """
 
-    def log_opening(self, marks: Sequence[str], purpose: str) -> None:
-        """Write down that these rows are opened now. Must be durable before it returns."""
+    def log_opening(self, marks: Sequence[str], purpose: str, caps: SearchCaps) -> None:
+        """Write down that these rows are opened now, by a search with these caps. Must be durable
+        before it returns.
+        """
 
 
 class SealedPart:
@@ -70,22 +72,37 @@ class SealedPart:
         """Of the rows, whatever their order."""
         return hashlib.sha256("\n".join(sorted(self._marks)).encode()).hexdigest()
 
-    def open(self, log: OpeningLog, purpose: str) -> IntArray:
-        """The indices of the rows. purpose: which candidates they are opened for. Raises SetupError
-        E0704 where one of them was handed out before, by whichever search.
+    @property
+    def marks(self) -> frozenset[str]:
+        """What the rows are known by, whichever file they come from."""
+        return frozenset(self._marks)
+
+    def open(self, log: OpeningLog, purpose: str, caps: SearchCaps) -> IntArray:
+        """The indices of the rows. purpose: which candidates they are opened for; it counts for
+        these rows alone, for the same candidates on other rows are another test. caps: of the
+        search. Raises SetupError E0704 where one of them was handed out before, by whichever
+        search.
         """
-        before = log.opened(frozenset(self._marks), purpose)
+        of_these = f"{purpose}:{self.digest[:16]}"
+        before = log.opened(self.marks, of_these)
         if before is not None or self._is_open:
-            raise SetupError(
-                "E0704",
-                "These sealed rows were opened before.",
-                where=f"{len(self)} rows, digest {self.digest[:12]}",
-                why=f"opened {before}" if before else "opened in this process",
-                fix="label new rows for the sealed part: 'sealed' in the column of --split-by",
-            )
-        log.log_opening(self._marks, purpose)
+            raise self.opened_before(before or "in this process")
+        log.log_opening(self._marks, of_these, caps)
         self._is_open = True
         return self._rows
+
+    def opened_before(self, when: str) -> SetupError:
+        """The error for rows that were opened before."""
+        return SetupError(
+            "E0704",
+            "Sealed rows were opened before: another search was tested on them.",
+            where=f"some of the {len(self)} rows, digest {self.digest[:12]}",
+            why=f"opened {when}; a second test on the same rows would certify chance",
+            fix=(
+                "label new rows, and give --split-by COLUMN with 'sealed' for these and 'train' or"
+                " 'validation' for the old ones"
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,28 +162,16 @@ def split(
 
 
 def marks_of(rows: LabelledRows, chosen: IntArray) -> list[str]:
-    """What each of these rows is known by: a hash of its id, its label and its texts."""
+    """What each of these rows is known by: a hash of its texts, or of its id where it has none.
+
+    A row under another id, or with a corrected label, is a row that was seen.
+    """
     marks = []
     for i in chosen.tolist():
         texts = sorted(rows.texts[i].items()) if rows.texts else []
-        content = repr((rows.ids[i], float(rows.label[i]), texts))
+        content = repr(texts or rows.ids[i])
         marks.append(hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16])
     return marks
-
-
-def check_scale(rows: LabelledRows, scale: Sequence[float]) -> None:
-    """Raise DataError E0703 where labels lie off the scale (lowest, highest) of the judge."""
-    low, high = min(scale), max(scale)
-    off = np.flatnonzero((rows.label < low) | (rows.label > high))
-    if len(off):
-        first = int(off[0])
-        raise DataError(
-            "E0703",
-            f"{len(off)} of {len(rows)} labels lie off the judge's scale of {low:g} to {high:g}.",
-            where=f"row {shorten(rows.ids[first])}",
-            why=f"label {rows.label[first]:g}",
-            fix="give labels on the judge's scale, or the cut from which on people pass a row",
-        )
 
 
 # ---- checks ----

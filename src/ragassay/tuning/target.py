@@ -44,16 +44,19 @@ class Target:
             return ""
         return str(replace(metric, pass_mark=round(cut, 4)))  # type: ignore[type-var]
 
-    def rubric_with_cut(self, cut: float) -> Rubric | None:
-        """The rubric at another pass mark; None where its scale has no rating to put it at."""
-        scale = self.rubric.scale
+    def rubric_with_cut(self, cut: float, changed: Rubric | None = None) -> Rubric | None:
+        """The rubric, or a changed one, at another pass mark; None where its scale has no rating to
+        put it at.
+        """
+        rubric = changed or self.rubric
+        scale = rubric.scale
         if scale is None or scale.pass_mark is None:
             return None
         marks = [point.rating for point in scale.points if point.value >= cut]
         if not marks:
             return None
-        changed = Scale(scale.points, marks[0], scale.passing)
-        return replace(self.rubric, scale=changed, version=next_version(self.rubric.version))
+        version = changed.version if changed else next_version(self.rubric.version)
+        return replace(rubric, scale=Scale(scale.points, marks[0], scale.passing), version=version)
 
 
 def target_of(name: str, judge: str, files: Sequence[str | os.PathLike[str]] = ()) -> Target:

@@ -71,6 +71,14 @@ class Answers:
         return np.isfinite(self.score)
 
 
+@dataclass(frozen=True, slots=True)
+class SearchCaps:
+    """What a search may spend before its certificate: calls, and US dollars (None: no cap)."""
+
+    calls: int
+    cost: float | None = None
+
+
 class JudgeBench(Protocol):
     """Someone who judges rows by a rubric. An answer that was paid for is never bought twice."""
 

@@ -31,6 +31,10 @@ def blocks(traffic: Traffic) -> Iterator[Block]:
     yield from _drift(traffic)
     yield from _clusters(traffic)
     yield from _trust(traffic)
+    if not traffic.arrived:
+        yield "send traces: ragassay receive"
+    elif traffic.last_run and traffic.judged:
+        yield f"rows that fail, and why: ragassay show '{traffic.last_run}'"
     for note in traffic.notes[-_MOST_NOTES:]:
         yield one_line(f"note: {note}", 2 * _WIDE)
 

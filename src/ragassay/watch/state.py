@@ -73,6 +73,7 @@ class State:
     determines the judge. down_since, down_why: since when the judge could not be asked (Unix time),
     and why; down_told: when that was last told of; tries: attempts since then; again: not before
     this time. notes: of clocks and restarts, newest last. bad_rated: traces that users rated bad.
+    shown: what a look from outside has to know of the settings.
     """
 
     created: float
@@ -93,6 +94,7 @@ class State:
     drift: DriftState = field(default_factory=DriftState)
     notes: list[str] = field(default_factory=list)
     bad_rated: list[str] = field(default_factory=list)
+    shown: dict[str, Any] = field(default_factory=dict)
 
     def note(self, text: str) -> None:
         """Keep a sentence for the report; the last few are kept."""

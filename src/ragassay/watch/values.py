@@ -47,7 +47,8 @@ class Traffic(Reported):
 
     at: ISO 8601 UTC. since: when it began. sampled is always judged + dropped + pending, here of
     all rows that it ever came to. guarantee: of the alarms on marks. outage: why the
-    judge cannot be asked now, "" where it can.
+    judge cannot be asked now, "" where it can. last_run: name of the
+    run that judged last, "" before the first.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Traffic(Reported):
     labels: tuple[Labelled, ...]
     notes: tuple[str, ...]
     outage: str = ""
+    last_run: str = ""
     map: TrafficMap | None = None
 
     def blocks(self) -> Iterable[Block]:

@@ -6,31 +6,30 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter as Counts
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 from ragassay.core import SetupError
 from ragassay.runs.ticker import Tell
 from ragassay.store import Store
-from ragassay.store.watches import COUNTED, DROPPED, JUDGED, PENDING, UNSAMPLED, WatchRow
+from ragassay.store.watches import COUNTED, WatchRow
 from ragassay.tracing.job import AssemblyJob
 from ragassay.watch import labelling, results
 from ragassay.watch.batches import NO_BUDGET, Batches, Outcome
-from ragassay.watch.budgets import LONGEST_S, spent
+from ragassay.watch.budgets import LONGEST_S
 from ragassay.watch.counting import Alert, Counter, guarantee_words
 from ragassay.watch.drift import drift_lines, questions_of, shifted
 from ragassay.watch.figures import MOST_ROWS, rated, window_of
 from ragassay.watch.intake import new_rows
 from ragassay.watch.map import traffic_map
+from ragassay.watch.outside import accounts_of, iso, spendings, standings
 from ragassay.watch.reference import SESSIONS, Reference
 from ragassay.watch.settings import Settings
 from ragassay.watch.state import State
 from ragassay.watch.targets import MOST_STEPS, Target, send
 from ragassay.watch.trust import certified, judged_as
-from ragassay.watch.values import Spent, Standing, Traffic
+from ragassay.watch.values import Traffic
 
 _TRACES_A_PAGE = 400
 _LOGS_A_PAGE = 1_000
@@ -298,6 +297,17 @@ class Watcher:
             pass
 
     def _save(self) -> None:
+        settings = self._settings
+        self._state.shown = {
+            "judge": str(settings.judging.get("judge", "offline")),
+            "metrics": list(settings.metrics),
+            "window_s": settings.window_s,
+            "sample": settings.sample,
+            "budgets": [str(budget) for budget in settings.budgets],
+            "marks": [mark.text for mark in settings.marks],
+            "promise": guarantee_words(settings),
+            "seed": settings.seed,
+        }
         self._records.put_state(self._settings.name, self._state.to_json())
 
     # -- the report
@@ -308,12 +318,7 @@ class Watcher:
         name = settings.name
         since = int((state.now - settings.window_s) * 1000)
         window, rows = window_of(self._records.rows(name, since, MOST_ROWS))
-        totals = self._records.totals(name)
-        dropped = {why: number for (kind, why), number in totals.items() if kind == DROPPED}
-        counts: Counts[int] = Counts()
-        for (kind, _), number in totals.items():
-            counts[kind] += number
-        sampled = counts[PENDING] + counts[JUDGED] + counts[DROPPED]
+        accounts = accounts_of(self._records, name)
         recent = self._records.batches(name, state.now - max(settings.window_s, LONGEST_S))
         runs = self._runs([batch.run for batch in recent])
         shift, drift_note = shifted(
@@ -330,20 +335,20 @@ class Watcher:
             name=name,
             judge=str(settings.judging.get("judge", "offline")),
             metrics=settings.metrics,
-            at=_iso(state.now),
-            since=_iso(state.created),
+            at=iso(state.now),
+            since=iso(state.created),
             window_s=settings.window_s,
             sample=settings.sample,
-            arrived=sampled + counts[UNSAMPLED],
-            sampled=sampled,
-            judged=counts[JUDGED],
-            dropped=dict(sorted(dropped.items())),
-            pending=counts[PENDING],
+            arrived=accounts.arrived,
+            sampled=accounts.sampled,
+            judged=accounts.judged,
+            dropped=accounts.dropped,
+            pending=accounts.pending,
             window=window,
-            last_row="" if last is None else _iso(last / 1000),
-            budgets=tuple(self._spent()),
+            last_row="" if last is None else iso(last / 1000),
+            budgets=tuple(spendings(settings.budgets, self._records, name, state.now)),
             guarantee=guarantee_words(settings),
-            marks=tuple(self._standings()),
+            marks=tuple(standings([mark.text for mark in settings.marks], state)),
             alerts=tuple(alert for _, alert in self._records.alerts(name, 20)),
             drift=tuple(drift_lines(self._counter.drift.alarms)),
             shifted=shift,
@@ -353,6 +358,7 @@ class Watcher:
             labels=tuple(self._labels(runs, rows)),
             notes=(*self._notes(), *filter(None, [why])),
             outage=state.down_why,
+            last_run=recent[-1].run if recent else "",
             map=drawn,
         )
 
@@ -370,31 +376,6 @@ class Watcher:
 
         verdicts = {row_id(row): row.figures.get("verdicts", {}) for row in rows}
         return labelling.standing(self._store, runs, verdicts, self._settings.metrics)
-
-    def _spent(self) -> Iterator[Spent]:
-        moment = self._state.now
-        recent = self._records.batches(self._settings.name, moment - LONGEST_S)
-        for budget in self._settings.budgets:
-            used = spent(budget, recent, moment)
-            yield Spent(str(budget), budget.unit, used, budget.amount)
-
-    def _standings(self) -> Iterator[Standing]:
-        for mark, kept in zip(self._settings.marks, self._state.marks.values(), strict=True):
-            evidence = kept.alarm().evidence
-            mean = None
-            if kept.sessions:
-                mean = kept.total / kept.sessions
-                mean = 1 - mean if mark.falling or mark.name == "error_rate" else mean
-            yield Standing(
-                mark.text,
-                mean,
-                kept.sessions,
-                _iso(kept.since),
-                evidence.value,
-                evidence.needed,
-                kept.raised,
-                kept.standing,
-            )
 
     def _notes(self) -> Iterator[str]:
         state = self._state
@@ -424,10 +405,6 @@ _RUNS_LOOKED_AT = 400
 
 def _silent(_: str) -> None:
     """Tell nobody."""
-
-
-def _iso(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
 
 
 def _hours(seconds: float) -> str:

@@ -124,8 +124,11 @@ def _endpoint(site: Site, route: Route) -> Callable[[Request], Awaitable[Respons
         if needed is not None and role is not None and not role.may(needed):
             words = f"This needs the token of the {needed}; you are signed in as {role}."
             return _rendered(site, request, _problem(403, words))
+        if route.uploads and role is None:
+            # Nothing of a body that may be large is read for somebody whom nobody knows.
+            return _rendered(site, request, _sign_in_page(_ask(site, request, {}), "POST"))
         try:
-            if route.uploads and role is not None:
+            if route.uploads:
                 return await _uploaded(site, request, route)
             form = await _form(request)
         except TooLarge:

@@ -28,6 +28,7 @@ from ragassay.web.views import (
     runs,
     signing,
     traces,
+    traffic,
     trust,
 )
 
@@ -104,4 +105,5 @@ ROUTES = (
     Route("GET", "/reports/{report}", _IN, reports.report),
     Route("GET", "/traces", _IN, traces.show),
     Route("GET", "/traces/{trace}", _IN, traces.trace),
+    Route("GET", "/traffic", _IN, traffic.show),
 )

@@ -17,7 +17,9 @@ from sklearn.metrics import cohen_kappa_score
 
 import ragassay
 from ragassay.core import DataError, NothingToDo, SetupError, Verdict
+from ragassay.report.tables import Table
 from ragassay.testing import LLMServer, answer_by_words
+from ragassay.trust.label_reports import people_report
 from ragassay.trust.measure import estimate, import_labels, next_rows, people_agreement
 
 FACTS = (
@@ -371,6 +373,19 @@ def test_a_judge_that_is_as_good_as_three_people_may_stand_in_and_one_that_guess
         assert found.judge.may_replace is answer
         assert found.judge.winning_rate == float(answer)
         assert len(found.judge.people) == 3
+        # Three pairs of people and the judge with each, all by the same pass or fail: two people
+        # differ on two rows of ten, the judge and a person on one, or on all but that.
+        shares = {}
+        for pair in found.beside:
+            agreement = next(figure for figure in pair.figures if figure.name == "accuracy")
+            shares[pair.a, pair.b] = agreement.value
+        assert len(shares) == 6
+        with_judge = [share for names, share in shares.items() if "the judge" in names]
+        assert with_judge == pytest.approx([0.1 if turned else 0.9] * 3)
+        others = [share for names, share in shares.items() if "the judge" not in names]
+        assert others == pytest.approx([0.8] * 3)
+        told = people_report(found, 0.2)
+        assert any(isinstance(block, Table) and "pass or fail" in block.head[0] for block in told)
 
 
 def test_people_who_do_not_agree_beyond_chance_vouch_for_no_judge(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from ragassay.core import boundaries
+from ragassay.core.boundaries import boundaries
 from ragassay.judges.text_rules.trivial import trivial
 
 # Longer texts than this state something, whatever else they say.

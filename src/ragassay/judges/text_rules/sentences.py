@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from ragassay.core import boundaries
+from ragassay.core.boundaries import boundaries
 
 # The splitter sees so many characters at once, so that a line without any boundary costs linear
 # time too.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ragassay.core import boundaries
+from ragassay.core.boundaries import boundaries
 
 _WINDOW = 3_000
 """Characters that the sentence splitter gets at a time: its time grows with their square."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.core import boundaries
+from ragassay.core.boundaries import boundaries
 from ragassay.models.offline.cache import SizedCache
 
 Words = NDArray[np.uint32]

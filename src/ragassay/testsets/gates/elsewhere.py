@@ -4,7 +4,9 @@ unanswerable one answered somewhere.
 
 from __future__ import annotations
 
-from ragassay.core import boundaries
+from itertools import chain
+
+from ragassay.core.boundaries import boundaries
 from ragassay.testsets.corpus import Corpus
 from ragassay.testsets.gates.answers import holds
 from ragassay.testsets.values import FALSE_PREMISE, SIMPLE, GateVerdict, Question
@@ -51,7 +53,7 @@ def _speaks_of(question: Question, text: str, corpus: Corpus) -> float:
     if len(question.reference.split()) <= _EXPLANATION:
         return held_by(question.question, text, corpus)
     sentences = [text[start:end] for start, end in boundaries(text)]
-    lines = [line for sentence in sentences for line in sentence.splitlines()]
+    lines = chain.from_iterable(map(str.splitlines, sentences))
     return max((held_by(question.question, line, corpus) for line in lines), default=0.0)
 
 

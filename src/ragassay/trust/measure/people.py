@@ -16,7 +16,7 @@ from ragassay.trust.option_checks import check, check_cuts, check_draws
 
 if TYPE_CHECKING:
     from ragassay.api import Run
-    from ragassay.scoring.annotators import AltTest, PeopleAgreement, Votes
+    from ragassay.scoring.annotators import AltTest, PairAgreement, PeopleAgreement, Votes
 
 Path = str | os.PathLike[str]
 _EPSILONS = "0.2 for experts, 0.15 for trained people, 0.1 for paid ones"
@@ -27,13 +27,15 @@ class PeopleResult:
     """What several people say.
 
     people: their agreement. judge: whether the run's judge may stand in for one of them (None
-    without a run). ties: ids on which people are tied.
+    without a run). ties: ids on which people are tied. beside: two people, and the judge and a
+    person, each pair on the rows that both judged, all by the same pass or fail.
     """
 
     metric: str
     people: PeopleAgreement
     judge: AltTest | None
     ties: tuple[str, ...]
+    beside: tuple[PairAgreement, ...] = ()
 
 
 def people_agreement(
@@ -80,13 +82,15 @@ def people_agreement(
     _check_one_metric(people, judge.metric)
     table = _votes(people, judge.metric)
     test = None
+    beside: tuple[PairAgreement, ...] = ()
     if any(row in judge.scores for row in table.rows):
         points = scale_of_labels(people.labels, scale, "the labels")
         test = _alt_test(judge, table, points, cut, epsilon, draws, seed)
+        beside = _beside(judge, table, points, cut, draws, seed)
     agreement = annotators.measure(table, draws=draws, seed=seed)
     if test is not None:
         test = _with_agreement_of_people(test, agreement)
-    return PeopleResult(judge.metric, agreement, test, ties(consensus(people.labels)))
+    return PeopleResult(judge.metric, agreement, test, ties(consensus(people.labels)), beside)
 
 
 @dataclass(slots=True)
@@ -221,6 +225,33 @@ def _alt_test(
         draws=draws,
         seed=seed,
     )
+
+
+def _beside(
+    judge: _Judge,
+    table: Votes,
+    scale: Sequence[float],
+    cut: float | None,
+    draws: int,
+    seed: int,
+) -> tuple[PairAgreement, ...]:
+    """Each two people, and the judge with each of them, by pass or fail; () without a pass mark."""
+    import numpy as np
+
+    from ragassay.scoring import annotators
+
+    if not judge.passes:
+        return ()
+    least = default_cut(scale) if cut is None else cut
+    people = np.where(np.isnan(table.values), np.nan, table.values >= least)
+    verdicts = [float(judge.passes[row]) if row in judge.passes else np.nan for row in table.rows]
+    joined = replace(
+        table,
+        people=(*table.people, annotators.JUDGE),
+        values=np.column_stack([people, np.array(verdicts)]),
+    )
+    names = ("accuracy", "kappa")
+    return annotators.measure(joined, draws=draws, seed=seed, pair_figures=names).pairs
 
 
 def _with_agreement_of_people(test: AltTest, people: PeopleAgreement) -> AltTest:

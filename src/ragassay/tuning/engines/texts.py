@@ -19,7 +19,7 @@ from ragassay.tuning.differences import edits_between
 from ragassay.tuning.edits import Edit, Refused
 from ragassay.tuning.guard import EditGuard
 from ragassay.tuning.parts import Kind
-from ragassay.tuning.purchases import NoRoom, Purchases
+from ragassay.tuning.purchases import NoRoom
 from ragassay.tuning.reply import read_reply
 from ragassay.tuning.search import (
     Finalist,
@@ -54,7 +54,7 @@ class Texts:
     def __post_init__(self) -> None:
         task = self.task
         self.guard = EditGuard(task.rubric, task.forbidden)
-        self.purchases = Purchases(self.bench, task.max_calls, len(task.rows))
+        self.purchases = task.purchases(self.bench)
         self.original = text_of(task.rubric)
         self.edits: dict[str, tuple[Edit, ...]] = {self.original: ()}
 
@@ -95,7 +95,7 @@ class Texts:
         try:
             reply = self.proposer.propose(ProposerTask(rubric, self.task.aim, wrong, controls))
         except BudgetExhausted as stopped:
-            raise NoRoom from stopped
+            raise self.purchases.no_room(stopped) from stopped
         return self._with_edit(text, rubric, reply)
 
     def _with_edit(self, text: str, rubric: Rubric, reply: str) -> str:

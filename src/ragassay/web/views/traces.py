@@ -17,6 +17,7 @@ from ragassay.web.views.shell import run_title, stored_run
 
 A_PAGE = 100
 RUNS_LOOKED_AT = 30
+TURNS_SHOWN = 50
 _SNIPPET = 160
 
 
@@ -63,7 +64,7 @@ def trace(ask: Ask) -> Answer:
     if key is None or "-" in name:
         raise NotThere(f"There is no trace {name[:40]!r}.")
     found = waterfall_of(records, key)
-    turns = turns_of_trace(records, key)
+    turns = turns_of_trace(records, key)[:TURNS_SHOWN]
     if found is None and not turns:
         raise NotThere(f"No spans of the trace {name[:40]!r} are stored; they may be too old.")
     values = {"name": name, "fall": found, "turns": turns, "judged": _judged(ask, turns)}

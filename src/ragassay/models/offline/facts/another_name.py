@@ -13,7 +13,7 @@ from ragassay.models.offline.facts.clauses import Word
 from ragassay.models.offline.facts.concepts import Item, sign_between
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.meaning import ClauseMeaning, item_weight
-from ragassay.models.offline.facts.names import Name, same_name
+from ragassay.models.offline.facts.names import Name, peoples, same_name
 from ragassay.models.offline.facts.text_facts import TextFacts
 from ragassay.models.offline.facts.word_lists import word_set
 
@@ -221,7 +221,7 @@ def _other(
         for other in each.names:
             if about.is_one(other) or _is_any(other, (*about.others, *about.asked)):
                 continue
-            if part.isdisjoint(_part(passage, other)) or _is_heading(passage, other):
+            if part.isdisjoint(_part(passage, other)) or _names_nobody(passage, other):
                 continue
             if best is None or share > best[0]:
                 best = (share, each.passage, other)
@@ -262,9 +262,17 @@ def _is_bare(passage: TextFacts, told: _Told) -> bool:
     return True
 
 
+def _names_nobody(passage: TextFacts, name: Name) -> bool:
+    """Whether a name is that of a people, or stands in a heading or a form."""
+    return _is_heading(passage, name) or all(word in peoples() for word in name.words)
+
+
 def _is_heading(passage: TextFacts, name: Name) -> bool:
     """Whether a name stands in a line of capitals, or is a word that opens its sentence alone."""
     start, end = passage.sentence(name.start)
+    text = passage.reading.text
+    if text[name.start - 1 : name.start] in ("[", "<", "{") or text[name.end : name.end + 1] == ":":
+        return True  # a place to be filled in, or who speaks
     words = passage.reading.words_in(start, end)
     small = sum(word.written[0].islower() for word in words)
     if small < max(_LEAST_SMALL, len(words) // 3):

@@ -27,6 +27,9 @@ claim are read.
 
 _MOST_SENTENCES = 60
 
+LONGEST_TOLD = 4_000
+"""Characters of a text at most of which it is asked how much stands in one sentence."""
+
 
 class _Piece(NamedTuple):
     """A piece of a passage, and where it begins in it."""
@@ -76,7 +79,7 @@ class FactChecker:
 
     def told(self, call: MatchCall, passages: PassageIndex) -> float:
         """How much of the claim stands together in a sentence of the passages."""
-        if sum(map(len, passages.passages)) > MOST_READ:
+        if len(call.text) > LONGEST_TOLD or sum(map(len, passages.passages)) > MOST_READ:
             return 0.0
         claim = self._cache.of(call.text)
         said: dict[int, list[ClauseMeaning]] = {}

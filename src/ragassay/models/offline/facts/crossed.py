@@ -75,13 +75,13 @@ def _neighbours(
 ) -> Iterator[tuple[ClauseMeaning, ClauseMeaning]]:
     for at, one in enumerate(clauses):
         for other in clauses[at + 1 : at + 3]:
-            if other.sentence - one.sentence <= 1 and one.items and other.items:
+            if other.sentence == one.sentence and one.items and other.items:
                 yield one, other
 
 
 def _is_parallel(claim: TextFacts, one: ClauseMeaning, other: ClauseMeaning) -> bool:
     """Whether two clauses each tell something, one beside the other."""
-    if one.sentence == other.sentence and not _PARALLEL.match(claim.reading.text, other.start):
+    if not _PARALLEL.match(claim.reading.text, other.start):
         return False
     words = claim.reading.words_in(one.start, one.end)
     for at, word in enumerate(words):
@@ -175,7 +175,7 @@ def _denied_instead(
     """A clause that affirms what the claim denies, beside one that denies what it affirms: "hens,
     but not cockerels".
     """
-    if one.denies == other.denies or one.sentence != other.sentence:
+    if one.denies == other.denies:
         return None
     if one.is_mixed or other.is_mixed or one.is_condition or other.is_condition:
         return None

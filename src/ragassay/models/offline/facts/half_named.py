@@ -34,6 +34,8 @@ def half_named(
         strange = [word for word in name.words if not knows(word)]
         if len(name.words) < 2 or len(strange) != 1 or strange[0] in _TITLES:
             continue
+        if " of " in claim.reading.text[name.start : name.end]:
+            continue  # of another place, and so another title
         for number, passage in enumerate(passages):
             other = next((o for o in of_passages[number] if _differs(name, o, strange[0])), None)
             if other is not None:
@@ -53,7 +55,11 @@ def _differs(name: Name, other: Name, strange: str) -> bool:
         return False
     for mine, theirs in zip(name.words, other.words, strict=True):
         if mine == strange:
-            if theirs in _TITLES or same_word(mine, theirs) or mine[0] == theirs[0] == mine:
+            if (
+                theirs in _TITLES
+                or same_word(mine, theirs)
+                or mine.rstrip("s") == theirs.rstrip("s")
+            ):
                 return False
         elif not same_word(mine, theirs):
             return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 from ragassay.models.offline.facts.clauses import Reading, Word, start_of
@@ -26,6 +27,12 @@ def _read_same() -> dict[str, frozenset[str]]:
 
 
 _SAME_NAMES = _read_same()
+
+
+@cache
+def peoples() -> frozenset[str]:
+    """Words for what belongs to a country or a city: "German"."""
+    return frozenset(line.split()[0] for line in lines("same_names"))
 
 
 @dataclass(frozen=True, slots=True, order=True)

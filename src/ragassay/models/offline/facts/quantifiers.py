@@ -80,7 +80,7 @@ def levels(reading: Reading) -> list[Level]:
         if level == "may" and word.lower == "may" and word.written[0].isupper() and index:
             continue  # the month
         if word.lower == "any" and _is_denied(reading, index):
-            level = "none"  # "is not covered by any insurance"
+            continue  # "is not covered by any insurance": by none
         head = _head(reading, index)
         if head is not None:
             found.append(Level(level, head, word))

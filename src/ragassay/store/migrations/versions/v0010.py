@@ -1,11 +1,11 @@
-"""Version 12: what is watched of the rows of traces, and what became of each."""
+"""Version 10: what is watched of the rows of traces, and what became of each."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0012"
+revision = "0010"
 down_revision = "0009"
 
 Long = sa.BigInteger().with_variant(sa.Integer, "sqlite")
