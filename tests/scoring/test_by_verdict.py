@@ -59,7 +59,7 @@ def test_two_judges_of_two_verdicts_are_taken_apart_together() -> None:
     units = (at, np.arange(1000))
     alone = ppi.estimate(label[at], first[at], first, units=units)
     both = ppi.estimate(label[at], first[at], first, units=units, second=(second[at], second))
-    assert both.method == alone.method == "by verdict, beta"
+    assert both.method == alone.method == "judge's verdict, beta"
     assert both.interval is not None
     assert alone.interval is not None
     width = both.interval.high - both.interval.low

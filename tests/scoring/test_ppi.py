@@ -58,7 +58,7 @@ def test_a_good_judge_makes_few_labels_worth_many():
     assert got.effective_labels is not None
     assert got.effective_labels > 800
     assert 0.8 < got.weight < 1.0
-    assert got.method == "by verdict, beta"
+    assert got.method == "judge's verdict, beta"
 
 
 def test_a_useless_judge_leaves_the_labels_alone():
@@ -247,7 +247,7 @@ def test_the_interval_holds_its_value_and_with_a_fitted_weight_is_at_most_one_pe
         assert n < 2
         return
     assert 0 <= got.interval.low <= got.value <= got.interval.high <= 1
-    if got.method.startswith("by verdict"):
+    if got.method.startswith("judge's verdict"):
         assert got.effective_labels is not None
         assert got.effective_labels > got.n_labelled
         return

@@ -50,10 +50,12 @@ class Suite:
     def __call__(self, *options: str, **variables: str) -> Ran:
         """Run pytest with these options; variables are added to the environment."""
         paths = [str(_PACKAGE), str(self._metadata), os.environ.get("PYTHONPATH", "")]
+        # A plugin of the environment of these tests, which warns where collecting fails.
+        command = [sys.executable, "-m", "pytest", "-p", "no:schemathesis"]
+        if "--lf" not in options and "--keep" not in options:
+            command += ["-p", "no:cacheprovider"]
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
-            if "--lf" not in options and "--keep" not in options
-            else [sys.executable, "-m", "pytest", *(o for o in options if o != "--keep")],
+            [*command, *(option for option in options if option != "--keep")],
             cwd=self.folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -57,8 +57,8 @@ def test_rows_are_drawn_labelled_taken_in_and_correct_the_pass_rate(shell: Shell
     ]
 
     estimate = shell("ragassay estimate last")
-    assert estimate.lines[0].startswith("groundedness (pass rate): 0.499 [")
-    assert " by PPI++, " in estimate.lines[0]
+    assert estimate.lines[0].startswith("groundedness (pass rate): 0.500 [")
+    assert " by judge's verdict" in estimate.lines[0]
     assert estimate.lines[1].startswith("  the judge says      0.500 over 80 rows")
     assert estimate.lines[2].startswith("  the labels alone    ")
     assert estimate.lines[2].endswith(" over 50 rows")

@@ -59,5 +59,5 @@ def rate_by_verdict(
     low = beta_quantile((1 - level) / 2, a, b)
     high = beta_quantile((1 + level) / 2, a, b)
     # Where nearly all labels are alike, the added ones may take an end past the estimate.
-    interval = Interval(min(low, value), max(high, value), level, "by verdict, beta")
+    interval = Interval(min(low, value), max(high, value), level, "judge's verdict, beta")
     return value, interval

@@ -122,7 +122,7 @@ def test_a_sheet_is_filled_in_imported_and_corrects_the_run(
     among = sum(said[row] for row in labels) / 80
     assert one.judge == pytest.approx(everywhere)
     assert one.labels_only == pytest.approx(mean)
-    assert one.method == "by verdict, beta"
+    assert one.method == "judge's verdict, beta"
     assert 0 < one.weight <= 1.05
     # The difference estimator: the labels' mean, moved by what the judge says of all rows and of
     # these. The weight is fitted once a fold and printed as their mean, which is what the tolerance
