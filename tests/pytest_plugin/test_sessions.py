@@ -204,3 +204,30 @@ def test_a_mistake_is_said_and_never_passes(suite: Suite) -> None:
         assert words in done.out, words
     # The rows whose metric does not exist were answered, and nothing else passed.
     assert done.last == "4 failed, 6 passed, 3 errors"
+
+
+HOSTILE = """
+import pytest
+
+ROWS = [
+    {"id": "x\\n::error file=a.py::pwned", "question": "How tall is it?"},
+    {"id": "b; touch PWNED", "question": "How tall is it?"},
+]
+
+@pytest.mark.ragassay(rows=ROWS, metrics=["groundedness"])
+def test_rag(row):
+    return {"response": "##[error]So 40 metres.", "contexts": ["It is 35 metres tall."]}
+
+def test_gate(ragassay_run):
+    ragassay_run.assert_metric("groundedness", at_least=0.9, by="mean")
+"""
+
+
+def test_ids_and_texts_command_neither_the_runner_of_a_job_nor_a_shell(suite: Suite) -> None:
+    (suite.folder / "test_rag.py").unlink()
+    suite.write("test_hostile.py", HOSTILE)
+    done = suite("-q", GITHUB_ACTIONS="true")
+    assert "row x ::error file=a.py::pwned: " in done.out
+    assert not [line for line in done.out.splitlines() if line.lstrip().startswith("::error file")]
+    assert "##[" not in done.out
+    assert "--row 'b; touch PWNED'" in done.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from ragassay.core import RowResult, Score, Verdict
 from ragassay.diagnosis import worst_part
 from ragassay.report import plain
 from ragassay.report.proof import proof, worst_score
+from ragassay.report.text import one_line
 from ragassay.runs.commands import store_option
 
 if TYPE_CHECKING:
@@ -30,12 +32,12 @@ def of_assertion(run: Run, messages: list[str], metric: str) -> str:
     if len(rows) > _SHOWN:
         lines.append(f"{len(rows) - _SHOWN:,} more rows fail.")
     lines.append(f"more: ragassay show {run.id}{_store(run)}")
-    return plain("\n".join(lines))
+    return _inert("\n".join(lines))
 
 
 def of_row(run: Run, row: RowResult) -> str:
     """Why a row fails or is undecided."""
-    return plain("\n".join(_of_row(run, row, None)))
+    return _inert("\n".join(_of_row(run, row, None)))
 
 
 def _fails(row: RowResult, metric: str) -> bool:
@@ -46,7 +48,7 @@ def _fails(row: RowResult, metric: str) -> bool:
 def _of_row(run: Run, row: RowResult, score: Score | None) -> Iterator[str]:
     score = score or worst_score(row, run.manifest)
     cause = row.diagnosis.cause
-    yield f"row {row.id}: {cause.title if cause is not None else 'no cause'}"
+    yield f"row {one_line(row.id)}: {cause.title if cause is not None else 'no cause'}"
     if score is not None:
         shown = proof(score, row.sample)
         value = "no value" if score.value is None else f"{score.value:.3f}"
@@ -58,7 +60,7 @@ def _of_row(run: Run, row: RowResult, score: Score | None) -> Iterator[str]:
             yield f"    why: {_short(shown.rationale)}"
     if cause is not None:
         yield f"  try: {cause.remedy}"
-    yield f"  ragassay show {run.id} --row {row.id}{_store(run)}"
+    yield f"  ragassay show {run.id}{_of_this(row.id)}{_store(run)}"
 
 
 def _evidence(row: RowResult, score: Score) -> Iterator[str]:
@@ -74,6 +76,18 @@ def _evidence(row: RowResult, score: Score) -> Iterator[str]:
 def _short(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= 300 else text[:299] + "…"
+
+
+def _of_this(row_id: str) -> str:
+    """The option that names the row, in the shell's words; "" for an id that is no single line."""
+    return f" --row {shlex.quote(row_id)}" if row_id.isprintable() else ""
+
+
+def _inert(text: str) -> str:
+    """Without control characters, and without what a runner of GitHub takes for a command wherever
+    it stands in a line.
+    """
+    return plain(text).replace("##[", "# #[")
 
 
 def _store(run: Run) -> str:
