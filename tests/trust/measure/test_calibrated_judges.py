@@ -41,7 +41,20 @@ def rows(count: int, seed: int) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tmp_path_factory.mktemp("store") / "store.db")
+    """A store with a calibrated judge named support."""
+    store = str(tmp_path_factory.mktemp("store") / "store.db")
+    with LLMServer() as server:
+        ragassay.calibrate(
+            rows(90, 1),
+            "openai:mock",
+            metric="groundedness",
+            kinds=["platt"],
+            save="support",
+            draws=200,
+            base_url=server.url,
+            store=store,
+        )
+    return store
 
 
 def test_a_map_is_stored_runs_and_its_certificate_is_of_rows_it_was_not_fitted_on(
