@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,10 +40,10 @@ def rows(count: int, seed: int) -> list[dict[str, Any]]:
     return made
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+@pytest.fixture
+def store(tmp_path: Path) -> str:
     """A store with a calibrated judge named support."""
-    store = str(tmp_path_factory.mktemp("store") / "store.db")
+    store = str(tmp_path / "store.db")
     with LLMServer() as server:
         ragassay.calibrate(
             rows(90, 1),
