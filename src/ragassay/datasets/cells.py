@@ -452,7 +452,11 @@ def chunk_text(item: object) -> object:
         item = item[0]
     if not isinstance(item, dict):
         return item if isinstance(item, str) else None
-    fields = _without_wrapper(item)
+    return _text_in(_without_wrapper(item))
+
+
+def _text_in(fields: Mapping[str, Any]) -> object:
+    """The text of a chunk without its wrapper; None where it has none."""
     content = _first(fields, TEXT_KEYS)
     metadata = fields.get("metadata")
     if content is None and isinstance(metadata, dict):
@@ -470,8 +474,8 @@ def _context(item: object, field: str, problems: Problems) -> Context | None:
             wrong(field, item, "a text", problems)
         body = text(item, field, problems)
         return None if body is None else Context(body)
-    content = chunk_text(item)
     item = dict(_without_wrapper(item))
+    content = _text_in(item)
     metadata = item.get("metadata")
     body = text(content, f"{field}.text", problems)
     if content is None:

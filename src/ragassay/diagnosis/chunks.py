@@ -44,18 +44,18 @@ def evidence_chunks(row: Row) -> dict[int, str]:
     return chunks
 
 
-def contradicting_chunks(row: Row) -> frozenset[int]:
-    """The places of the chunks that say another thing of what the response claims.
+def deny_the_response(row: Row) -> bool:
+    """Whether a chunk says another thing of what the response claims.
 
-    They are about the subject of the question as much as the response is: whatever a judge of
-    relevance says of them, it was not the retrieval that broke.
+    It is about the subject of the question as much as the response is: whatever a judge of
+    relevance says of it, it was not the retrieval that broke.
     """
-    chunks: set[int] = set()
     for score in row.showing(Shown.SUPPORTED_CLAIMS):
         for part in score.parts:
-            if part.kind == "claim" and part.passed is False and SAYS_OTHERWISE in part.flags:
-                chunks.update(quote.context for quote in part.evidence)
-    return frozenset(chunks)
+            is_denied = part.passed is False and SAYS_OTHERWISE in part.flags
+            if part.kind == "claim" and is_denied and part.evidence:
+                return True
+    return False
 
 
 def _supporting(row: Row) -> Iterator[tuple[int, str]]:

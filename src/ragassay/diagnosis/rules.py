@@ -41,7 +41,7 @@ from ragassay.core import (
     shorten,
 )
 from ragassay.diagnosis.causes import cause_named, is_own, own_cause
-from ragassay.diagnosis.chunks import contradicting_chunks, evidence_chunks
+from ragassay.diagnosis.chunks import deny_the_response, evidence_chunks
 from ragassay.diagnosis.evidence import QUOTE, listed, metric_name, proof_of, quoted, worst_part
 from ragassay.diagnosis.facts import facts_of, misses_the_question, supports_reference
 from ragassay.diagnosis.finer import finer_causes
@@ -195,7 +195,7 @@ def _holds_evidence(row: Row) -> bool:
     """Whether the chunks are seen to support the reference, or the answer, or to deny it."""
     if evidence_chunks(row) or supports_reference(row):
         return True
-    return row.sample.answerable is not False and bool(contradicting_chunks(row))
+    return row.sample.answerable is not False and deny_the_response(row)
 
 
 def _in_causal_order(row: Row, scores: Sequence[Score]) -> list[Score]:
