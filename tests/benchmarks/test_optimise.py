@@ -10,9 +10,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.measured_parts import parts_of
 from benchmarks.optimise.false_gains import AIMS, certified
 from benchmarks.optimise.power import Case, planned, runs_of
-from benchmarks.optimise.run import parts
 from benchmarks.optimise.worlds import World, draw
 
 
@@ -59,4 +59,4 @@ def test_the_rows_that_the_plan_asks_for_give_the_power_that_it_names() -> None:
 
 
 def test_every_module_that_measures_is_a_part() -> None:
-    assert {"false_gains", "free_steps", "power"} <= set(parts())
+    assert {"false_gains", "free_steps", "power"} <= set(parts_of("optimise"))
