@@ -59,6 +59,7 @@ test-engines: build/engines/.ready
 # The heavier doses of the fault and fuzzing suites (hours), recorded in benchmarks/results.
 soak: setup .venv/.browser test-local test-frameworks test-engines
 	$(PY) -m pytest -n 2 --dist loadgroup -m soak
+	$(PY) -m pytest -n 2 -m "not slow and not soak" --hypothesis-profile=searching
 	$(PY) benchmarks/hardening/run.py --dose nightly
 	$(PY) benchmarks/providers/soak.py
 

@@ -160,6 +160,24 @@ filled = st.builds(
 )
 
 
+@pytest.mark.parametrize("label", ["answers", "replies", "documents", "contexts", "question"])
+@pytest.mark.parametrize("shape", ["langsmith", "mlflow"])
+def test_a_label_may_have_the_name_that_another_tool_gives_its_answers(shape, label, tmp_path):
+    """A LangSmith table with a label "answers" was once read as the output of Haystack."""
+    sample = Sample(
+        id="a",
+        question="How far?",
+        contexts=(Context("It is two miles."),),
+        response="Two miles.",
+        labels={label: 1.0},
+    )
+    path = tmp_path / "rows.csv"
+    write_rows([sample], path, shape)
+    read = read_samples(open_rows(path))
+    assert [replace(row, line=0) for row in read] == [reduced(sample, shape)]
+    assert read[0].response == "Two miles."
+
+
 @pytest.mark.parametrize("shape", FIELDS)
 @given(written=st.lists(filled, min_size=1, max_size=2, unique_by=lambda sample: sample.id))
 @settings(max_examples=examples(30), deadline=None)

@@ -1,33 +1,41 @@
-"""How many examples a property is tried on: all of them, or a sixth in the quick loop.
+"""How many examples a property is tried on, and which: Hypothesis's profiles for this suite.
 
-`make test-fast` runs with Hypothesis's profile "quick", which `tests/conftest.py` registers. The
-profile holds for properties that name no number of their own; those that do name it as
-`max_examples=examples(60)`.
+- "usual", for `make test`: the same examples in each run of the same code, as in Hypothesis's own
+  profile for CI, so that a change is refused for what it does and not for a lucky draw.
+- "quick", for `make test-fast`: a sixth of them.
+- "searching", for `make soak`: five times as many, drawn anew each time. What it finds becomes an
+  example of its own.
+
+A profile holds for properties that name no number of their own; those that do name it as
+`max_examples=examples(60)`. `tests/conftest.py` makes the profiles known.
 """
 
 from __future__ import annotations
 
 from hypothesis import settings
 
-PROFILE = "quick"
+QUICK = "quick"
+SEARCHING = "searching"
 _SHARE = 6
+_TIMES = 5
 _FEWEST = 2
 
 
 def register_profiles() -> None:
-    """Examples have no deadline, for a busy machine is no fault; and make the quick profile known,
-    for `pytest --hypothesis-profile=quick`.
+    """Make the profiles known and load "usual". Examples have no deadline: a busy machine is no
+    fault.
     """
-    usual = settings()
-    settings.register_profile("without deadline", parent=usual, deadline=None)
-    settings.register_profile(
-        PROFILE, parent=usual, deadline=None, max_examples=usual.max_examples // _SHARE
-    )
-    settings.load_profile("without deadline")
+    usual = settings(deadline=None, derandomize=True)
+    number = usual.max_examples
+    settings.register_profile("usual", parent=usual)
+    settings.register_profile(QUICK, parent=usual, max_examples=number // _SHARE)
+    settings.register_profile(SEARCHING, deadline=None, max_examples=number * _TIMES)
+    settings.load_profile("usual")
 
 
 def examples(number: int) -> int:
-    """This many examples, or the quick loop's share of them."""
-    if settings.get_current_profile_name() == PROFILE:
+    """This many examples, or the loaded profile's share of them."""
+    profile = settings.get_current_profile_name()
+    if profile == QUICK:
         return max(_FEWEST, number // _SHARE)
-    return number
+    return number * _TIMES if profile == SEARCHING else number

@@ -10,10 +10,21 @@ from __future__ import annotations
 from ragassay.datasets.shapes.base import Shape
 
 _ENDINGS = (".answers", ".replies")
+_SAID_OF_A_ROW = frozenset({"metadata", "meta", "labels", "slices", "feedback", "expectations"})
+"""Objects whose names people choose: a label may be called "answers" and is no component."""
+
+
+def _of_components(columns: set[str], endings: str | tuple[str, ...]) -> list[str]:
+    """The paths with one of these endings, in order, but those inside what is said of a row."""
+    return sorted(
+        column
+        for column in columns
+        if column.endswith(endings) and _SAID_OF_A_ROW.isdisjoint(column.split(".")[:-1])
+    )
 
 
 def _fits(columns: set[str]) -> bool:
-    return any(column.endswith(_ENDINGS) for column in columns)
+    return bool(_of_components(columns, _ENDINGS))
 
 
 def _adapt(columns: set[str], reads: dict[str, str], skips: dict[str, str]) -> None:
@@ -22,13 +33,13 @@ def _adapt(columns: set[str], reads: dict[str, str], skips: dict[str, str]) -> N
     retriever.
     """
     for ending in _ENDINGS:
-        paths = sorted(column for column in columns if column.endswith(ending))
+        paths = _of_components(columns, ending)
         if paths:
             reads["response"] = paths[0]
             if ending == ".answers":
                 reads["question"] = paths[0]
             break
-    documents = [column for column in sorted(columns) if column.endswith(".documents")]
+    documents = _of_components(columns, ".documents")
     if documents:
         rankers = [column for column in documents if "rank" in column]
         reads["contexts"] = (rankers or documents)[0]
