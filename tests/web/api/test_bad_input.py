@@ -137,6 +137,8 @@ def test_a_mistake_is_named_by_its_place(method, path, body, status, code, where
         (b"[" * 100_000, JSON, 400, "E1408"),
         (b'{"rows": ["\\ud800"]}', JSON, 400, "E1408"),
         ('{"rows": ["é"]}'.encode("latin-1"), JSON, 400, "E1408"),
+        ('{"rows": []}'.encode("utf-16"), JSON, 400, "E1408"),
+        (b'{"rows": [{"response": "a", "response": "b"}]}', JSON, 400, "E1408"),
         (b"[]", JSON, 422, "E1409"),
         (b"{}", {"Content-Type": "application/json; charset=latin-1"}, 415, "E1407"),
         (gzip.compress(b"{}", mtime=0), {**JSON, "Content-Encoding": "gzip"}, 415, "E1407"),
