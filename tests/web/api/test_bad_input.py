@@ -187,6 +187,26 @@ def test_a_body_that_was_half_sent_changes_nothing_and_gives_its_place_back(
     assert site.store.labels("run1") == ()
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"no request\r\n\r\n",
+        b"GET /api/v1/runs HTTP/1.1\r\nHost 127.0.0.1\r\n\r\n",
+        b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+    ],
+)
+def test_bytes_that_are_no_http_are_told_so_with_a_code(sent: bytes, program: Program) -> None:
+    address = ("127.0.0.1", program.server.port)
+    with socket.create_connection(address, timeout=20) as connection:
+        connection.sendall(sent)
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        headers = {name.lower(): value for name, value in answer.getheaders()}
+        found = problem((answer.status, headers, answer.read()))
+        assert (found["status"], found["code"]) == (400, "E1408")
+        assert connection.recv(1) == b""
+
+
 def test_two_lengths_or_two_tokens_are_refused(program: Program) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", program.server.port, timeout=20)
     connection.putrequest("GET", "/api/v1/runs")
