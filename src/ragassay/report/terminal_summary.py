@@ -163,7 +163,7 @@ def _worst(page: Page, s: Summary) -> None:
         if row.rationale:
             page.cut(say.reason(row.rationale), "dim", indent=6)
     others = [one_line(row.id, 60) for row in rows[WORST_SHOWN:]]
-    if others and not s.notes:  # notes take the line
+    if others:
         page.cut(f"then {', '.join(others)}", "dim", indent=2)
 
 
