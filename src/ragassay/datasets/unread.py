@@ -18,7 +18,8 @@ FIELDS = ("question", "contexts", "response")
 """The fields that are asked for: without them, little of an answer can be judged."""
 _WORDS = {
     "question": {
-        *("question", "query", "utterance", "ask", "asked", "prompt"),
+        *("question", "questions", "query", "queries", "utterance", "ask", "asked", "prompt"),
+        "prompts",
         *("frage", "anfrage", "requête", "requete", "pregunta", "consulta", "domanda", "pergunta"),
     },
     "contexts": {
@@ -31,6 +32,7 @@ _WORDS = {
     },
     "response": {
         *("response", "answer", "reply", "output", "completion", "generation", "generated"),
+        *("responses", "answers", "replies", "outputs", "completions", "generations"),
         *("prediction", "predicted", "answered", "replied", "assistant"),
         *("antwort", "réponse", "reponse", "respuesta", "risposta", "resposta"),
     },
