@@ -60,7 +60,7 @@ def gate(
     Without --gate and --min-coverage, those are checked that the run was made with.
     """
     from ragassay import api
-    from ragassay.report import FinalSteps, check_output_file, render_gates
+    from ragassay.report import FinalSteps, render_gates
 
     with api.open_run(run, store=store) as opened:
         stored = FinalSteps.from_manifest(opened.manifest.kept)
@@ -69,12 +69,7 @@ def gate(
             given = given.and_also(FinalSteps(min_coverage=stored.min_coverage))
         _check_request(given, baseline, write_baseline)
         _check_comparison(baseline, regression, margin)
-        # Nothing that is read may be written over. The baseline may: it is written anew from the
-        # run that it was compared with.
-        read = (opened.store_location, opened.manifest.source)
-        given.check(opened.manifest.metrics, *read, baseline)
-        check_output_file(write_baseline, comment, junit, *read)
-        check_output_file(comment, junit, *read, baseline)
+        _check_files(opened, given, baseline, write_baseline, comment)
         result = given.check_gates(opened.summary)
         comparison = None
         if baseline is not None:
@@ -123,6 +118,24 @@ def _check_request(given: FinalSteps, baseline: str | None, write_baseline: Path
         why="no gate is given, and none is stored with the run",
         fix="add --gate 'groundedness>=0.8', --min-coverage 0.95 or --baseline RUN",
     )
+
+
+def _check_files(
+    run: Run,
+    given: FinalSteps,
+    baseline: str | None,
+    write_baseline: Path | None,
+    comment: Path | None,
+) -> None:
+    """Refuse to write over anything that is read. The baseline may be written anew, from the run
+    that it was compared with.
+    """
+    from ragassay.report import check_output_file
+
+    read = (run.store_location, run.manifest.source)
+    given.check(run.manifest.metrics, *read, baseline)
+    check_output_file(write_baseline, comment, given.junit, *read)
+    check_output_file(comment, given.junit, *read, baseline)
 
 
 def _check_comparison(
