@@ -261,18 +261,26 @@ def parse(line: bytes, offset: int) -> Row | Trouble:
             show(row),
             'write each row as {"question": ..., "contexts": [...], "response": ...}',
         )
-    # orjson keeps the last of two equal keys and says nothing. Counting is cheap; a row is parsed
-    # a second time only where there are more ends of keys in the bytes than keys in the row.
-    if len(_KEY_END.findall(line)) != _count_keys(row):
-        key = _twice(line)
-        if key is not None:
-            return Trouble(
-                "E0301",
-                f"the key {shorten(key, 40)!r} stands twice in one object",
-                "",
-                "keep one of the two",
-            )
+    key = repeated_key(line, row)
+    if key is not None:
+        return Trouble(
+            "E0301",
+            f"the key {shorten(key, 40)!r} stands twice in one object",
+            "",
+            "keep one of the two",
+        )
     return row
+
+
+def repeated_key(text: bytes, parsed: Row) -> str | None:
+    """The first key that stands twice in one object of the JSON, None where none does; parsed: what
+    orjson made of it, which keeps the last of two equal keys and says nothing.
+    """
+    # Counting is cheap; the text is parsed a second time only where there are more ends of keys in
+    # the bytes than keys in the values.
+    if len(_KEY_END.findall(text)) == _count_keys(parsed):
+        return None
+    return _twice(text)
 
 
 def _kind(value: object) -> str:
