@@ -67,19 +67,21 @@ class DriftState:
 @dataclass(slots=True)
 class State:
     """created: Unix time of the first step. now: the latest time that any step saw; it never goes
-    back. cursor, log_cursor: how far changes of rows, and log records, were read. counted: sessions
-    that were counted. late: rows of sessions that were counted before they came. revised: rows that
-    changed after they were judged. unread: ratings that could not be read. judged_as: what
-    determines the judge. down_since, down_why: since when the judge could not be asked (Unix time),
-    and why; down_told: when that was last told of; tries: attempts since then; again: not before
-    this time. notes: of clocks and restarts, newest last. bad_rated: traces that users rated bad.
-    shown: what a look from outside has to know of the settings.
+    back. cursor, log_cursor: how far changes of rows, and log records, were read; log_hash: of
+    the last record that was. counted: sessions that were counted. late: rows of sessions that
+    were counted before they came. revised: rows that changed after they were judged. unread:
+    ratings that could not be read. judged_as: what determines the judge. down_since, down_why:
+    since when the judge could not be asked (Unix time), and why; down_told: when that was last
+    told of; tries: attempts since then; again: not before this time. notes: of clocks and
+    restarts, newest last. bad_rated: traces that users rated bad. shown: what a look from
+    outside has to know of the settings.
     """
 
     created: float
     now: float
     cursor: int = 0
     log_cursor: int = 0
+    log_hash: str = ""
     counted: int = 0
     late: int = 0
     revised: int = 0

@@ -44,6 +44,8 @@ _LONGEST_PAUSE_S = 600.0
 _BEHIND_S = 900.0
 """Seconds that spans may wait to become a row, before that is told of."""
 _MOST_RATED = 1_000
+_WAITS = "not sent yet"
+"""What stands beside a target of an alert until it is tried; "" once it was told."""
 
 
 class Watcher:
@@ -126,14 +128,16 @@ class Watcher:
             self._tell(text)
 
     def _take_ratings(self) -> None:
-        state = self._state
-        # Numbers of log records begin anew after all of them were deleted.
-        if self._store.span_records.last_log() < state.log_cursor:
+        state, spans = self._state, self._store.span_records
+        # Numbers of log records begin anew after all of them were deleted. Where the last one that
+        # was read is gone, what is there is read from the beginning: of a rating that is read
+        # twice the last one counts.
+        if state.log_hash and spans.log_hash(state.log_cursor).hex() != state.log_hash:
             state.log_cursor = 0
-        while logs := self._store.span_records.logs_after(state.log_cursor, _LOGS_A_PAGE):
+        while logs := spans.logs_after(state.log_cursor, _LOGS_A_PAGE):
             found, unread = results.ratings_in(logs)
             state.unread += unread
-            state.log_cursor = logs[-1].number
+            state.log_cursor, state.log_hash = logs[-1].number, logs[-1].hash.hex()
             bad = [rating.trace.hex() for rating in found if rating.value < 0.5]
             state.bad_rated = [*state.bad_rated, *bad][-_MOST_RATED:]
             self._records.take_in(self._settings.name, state.to_json(), [], found)
@@ -243,7 +247,9 @@ class Watcher:
     # -- what is told
 
     def _stored(self, alert: Alert) -> Mapping[str, Any]:
-        return {**alert.to_json(self._settings.name, self._state.now), "told": {}, "steps": 0}
+        # A target that is named later is not told of what was before its time.
+        told = {target.shown: _WAITS for target in self._settings.targets}
+        return {**alert.to_json(self._settings.name, self._state.now), "told": told, "steps": 0}
 
     def _deliver(self) -> None:
         """Tell the targets of what they were not told yet."""
@@ -252,7 +258,7 @@ class Watcher:
         failed: set[str] = set()
         for number, alert in reversed(self._records.alerts(self._settings.name)):
             told = dict(alert.get("told", {}))
-            open_ = [each for each in self._settings.targets if told.get(each.shown) != ""]
+            open_ = [each for each in self._settings.targets if told.get(each.shown)]
             # One that did not answer is not waited for once more in this step.
             waiting = [each for each in open_ if each.shown not in failed]
             if not waiting or alert.get("steps", 0) >= MOST_STEPS:
