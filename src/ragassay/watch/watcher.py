@@ -8,9 +8,11 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from ragassay.core import SetupError
+from ragassay.report import as_json
 from ragassay.runs.ticker import Tell
 from ragassay.store import Store
 from ragassay.store.watches import COUNTED, WatchRow
@@ -43,6 +45,7 @@ _DOWN_S = 3_600.0
 _LONGEST_PAUSE_S = 600.0
 _BEHIND_S = 900.0
 """Seconds that spans may wait to become a row, before that is told of."""
+_REPORTS = 20
 _MOST_RATED = 1_000
 _WAITS = "not sent yet"
 """What stands beside a target of an alert until it is tried; "" once it was told."""
@@ -65,6 +68,7 @@ class Watcher:
         self._clock = now
         self._tell = tell or _silent
         self._batches = Batches(store, settings)
+        self._reported = self._report_s = 0.0
         self.interrupted = False
 
     def __enter__(self) -> Watcher:
@@ -303,23 +307,34 @@ class Watcher:
             pass
 
     def _save(self) -> None:
-        settings = self._settings
-        self._state.shown = {
-            "judge": str(settings.judging.get("judge", "offline")),
-            "metrics": list(settings.metrics),
-            "window_s": settings.window_s,
-            "sample": settings.sample,
-            "budgets": [str(budget) for budget in settings.budgets],
-            "marks": [mark.text for mark in settings.marks],
-            "promise": guarantee_words(settings),
-            "seed": settings.seed,
-        }
         self._records.put_state(self._settings.name, self._state.to_json())
+
+    def _keep(self, report: Traffic) -> None:
+        """Keep a report for those who look from outside, so that they see the same figures."""
+        kept = as_json(replace(report, map=None))
+        assert isinstance(kept, dict)
+        self._state.report, self._state.seed = kept, self._settings.seed
+        self._save()
 
     # -- the report
 
+    def refresh(self) -> None:
+        """Keep a new report for those who look from outside, where making them takes no more than
+        a twentieth of the time.
+        """
+        if time.monotonic() - self._reported >= _REPORTS * self._report_s:
+            self.report()
+
     def report(self, *, with_map: bool = False) -> Traffic:
         """How things stand now. with_map: also the map of the window's questions."""
+        begun = time.monotonic()
+        made = self._made(with_map)
+        self._keep(made)
+        self._reported = time.monotonic()
+        self._report_s = self._reported - begun
+        return made
+
+    def _made(self, with_map: bool) -> Traffic:
         state, settings = self._state, self._settings
         name = settings.name
         since = int((state.now - settings.window_s) * 1000)
