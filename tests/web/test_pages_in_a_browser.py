@@ -35,6 +35,7 @@ from ragassay.web.site import url
 from support.browsing import Tab
 from support.otlp_json import openinference_request
 from support.payloads import CLOBBERS, PAYLOADS
+from support.watched import put_watch
 from web.conftest import TRACE, mixed_rows, receive, save, serving
 
 A_ROW = 15
@@ -93,6 +94,7 @@ def hostile_beside(store: Store) -> None:
             attribute = {"key": text or "x", "value": {"stringValue": PAYLOADS[place + 300]}}
             span["attributes"].append(attribute)
     receive(store, spans)
+    put_watch(store, PAYLOADS[450:500], ("run1",))
     table = Table(tuple(PAYLOADS[:5]), tuple(tuple(PAYLOADS[n : n + 5]) for n in range(0, 600, 5)))
     texts = {"before": "\n".join(PAYLOADS[:300]), "after": "\n".join(PAYLOADS[100:400])}
     keep_report(store, "optimisation", PAYLOADS[4], [PAYLOADS[6], "", *PAYLOADS, table], **texts)
@@ -125,6 +127,7 @@ BESIDE = (
     "/costs",
     "/traces",
     f"/traces/{TRACE}",
+    "/traffic",
     "/reports",
     "/reports/{report}",
     "/find?q=r&run={run}",
@@ -231,6 +234,7 @@ def worlds(make):
 
         choose_to_label(store, "run1", "groundedness", 4)
         receive(store, openinference_request("Who?", "Anna.", [("who", ["Anna did."])]))
+        put_watch(store, [f"word {n}" for n in range(40)], ("run1",))
         table = Table(("figure", "value"), (("near duplicates", "0.000"),))
         keep_report(store, "test set", "set.jsonl", ["8 of 8 questions pass", "", table])
         labels = [HumanLabel("row-1", "groundedness", who, value) for who, value in
