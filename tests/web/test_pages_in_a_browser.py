@@ -331,6 +331,18 @@ def test_without_a_script_filters_and_labels_work(site, browser) -> None:
     page.get_by_role("button", name="Set").click()
     assert page.locator("html").get_attribute("data-theme") == "dark"
     assert "verdict=fail" in page.url
+    page.get_by_role("link", name="Labels").click()
+    sheet = {"name": "no.csv", "mimeType": "text/csv", "buffer": b"id,label\nnobody,1\n"}
+    page.locator("input[name=sheet]").set_input_files(files=[sheet])
+    page.get_by_role("button", name="Take in").click()
+    expect(page.locator("h1")).to_have_text("No label was taken in")
+    page.get_by_role("link", name="Back to the labels").click()
+    sheet |= {"name": "yes.csv", "buffer": b"id,label\nrow-1,1\n"}
+    page.locator("input[name=sheet]").set_input_files(files=[sheet])
+    page.get_by_label("Metric").last.select_option("groundedness")
+    page.get_by_label("Who labelled").fill("Zoe")
+    page.get_by_role("button", name="Take in").click()
+    expect(page.get_by_role("status")).to_have_text("1 label taken in.")
     tab.close()
 
 

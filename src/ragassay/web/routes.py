@@ -56,8 +56,8 @@ _LEAST: Mapping[Access, Role | None] = {
 
 
 class Route(NamedTuple):
-    """One entry of the table. most_bytes: of a request's body; uploads: whether the body is a file
-    and no form.
+    """One entry of the table. most_bytes: of a request's body; uploads: whether the form has a
+    file.
     """
 
     method: str
