@@ -480,7 +480,8 @@ def _recorded(
     from ragassay.runs.session import Session
 
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    opened = open_store(store)
+    # A recording that is not there is a slip, and no empty store.
+    opened = open_store(store, make=not plan.options.replay)
     try:
         if tell is not None:
             expected = spend_before_a_run(plan, opened)
