@@ -37,6 +37,7 @@ from ragassay.models.offline.facts.finding import (
 from ragassay.models.offline.facts.frames import exchanged_parts
 from ragassay.models.offline.facts.half_named import half_named
 from ragassay.models.offline.facts.names import Name, is_short_for, same_name, same_word
+from ragassay.models.offline.facts.paired import Paired
 from ragassay.models.offline.facts.polarity import Side
 from ragassay.models.offline.facts.quantifiers import CONFLICTS, Level, fits_share
 from ragassay.models.offline.facts.quantities import COUNT, Quantity, is_turned
@@ -104,8 +105,10 @@ class FactReader:
         found += [self._bound(quantity) for quantity in claim.quantities]
         found += [self._date(date) for date in claim.dates]
         found += [self._name(name) for name in self._names_of_claim]
-        found += exchanged(claim, self._passages, self._capitals, self._weight) or crossed(
-            claim, self._passages, self._weight
+        found += (
+            exchanged(claim, self._passages, self._capitals, self._weight)
+            or crossed(claim, self._passages, self._weight)
+            or Paired(claim, self._passages, self._capitals, self._weight).findings()
         )
         found += turned_roles(
             claim, self._names_of_claim, self._passages, self._names
