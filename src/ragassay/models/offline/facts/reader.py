@@ -18,6 +18,7 @@ from typing import TypeVar
 from ragassay.models.offline.facts.another_name import told_of_another_name
 from ragassay.models.offline.facts.clauses import Reading, Word, start_of
 from ragassay.models.offline.facts.comparisons import turned_comparisons
+from ragassay.models.offline.facts.computed_comparisons import computed_comparisons, turned
 from ragassay.models.offline.facts.contrary import contraries
 from ragassay.models.offline.facts.crossed import crossed
 from ragassay.models.offline.facts.dates import Date
@@ -118,7 +119,9 @@ class FactReader:
         found += unrestricted(claim, self._passages, self._weight)
         found += [self._direction(quantity) for quantity in claim.quantities]
         found += [self._direction(date) for date in claim.dates]
-        found += turned_comparisons(claim, self._passages)
+        found += turned_comparisons(claim, self._passages) or turned(
+            claim, self._passages, computed_comparisons(claim, self._passages)
+        )
         sides = [self._side(side) for side in claim.sides]
         found += sides
         if not any(sides):  # which name the very word
