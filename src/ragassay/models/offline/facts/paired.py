@@ -134,7 +134,7 @@ class Paired:
     def _parts_at(self, at: _At) -> list[_Part]:
         passage = self._passages[at.passage]
         clause = passage.meanings[at.clause]
-        if clause.is_mixed or clause.denies:
+        if clause.denies:
             return []
         return list(self._parts(passage, clause))
 

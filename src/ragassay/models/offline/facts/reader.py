@@ -24,6 +24,7 @@ from ragassay.models.offline.facts.crossed import crossed
 from ragassay.models.offline.facts.dates import Date
 from ragassay.models.offline.facts.denied_clauses import denied_clauses
 from ragassay.models.offline.facts.directions import direction
+from ragassay.models.offline.facts.elsewhere import elsewhere
 from ragassay.models.offline.facts.exchange import exchanged
 from ragassay.models.offline.facts.finding import (
     ABSENT,
@@ -116,6 +117,7 @@ class FactReader:
         ) or exchanged_parts(claim, self._names_of_claim, self._passages, self._names)
         found += replaced_names(claim, self._passages, self._capitals)
         found += self._told_of_others()
+        found += elsewhere(claim, self._passages, self._weight)
         found += unrestricted(claim, self._passages, self._weight)
         found += [self._direction(quantity) for quantity in claim.quantities]
         found += [self._direction(date) for date in claim.dates]
