@@ -15,7 +15,8 @@ from ragassay.models.offline.reading import STOP_WORDS, stem, units
 
 _WORD = re.compile(r"\d+(?:[.,:/]\d+)*(?![^\W\d_])|[^\W_]*\d[^\W_]*|[^\W\d_]+(?:['’][^\W\d_]+)?")
 _CLAUSE = re.compile(
-    r",?\s*\b(?:but|while|whereas|although|though|however|and|or|which|who|because|unless|except|if|when)\b"
+    r",?\s*\b(?:but|while|whereas|although|though|however|and|or|which|who|because|unless|except|if|when"
+    r"|(?:as|so) long as|provided(?: that)?|on condition that)\b"
     r"|[;:()\[\]—–•|\n]|,(?!\d)|\s-\s",
     re.IGNORECASE,
 )

@@ -102,9 +102,7 @@ def _are_told_together(reading: Reading, one: Quantity, other: Quantity) -> bool
     return reading.clause_at(one.start) != reading.clause_at(other.start)
 
 
-def _whose(
-    mine: Comparison, passage: TextFacts, more: Quantity, less: Quantity
-) -> bool | None:
+def _whose(mine: Comparison, passage: TextFacts, more: Quantity, less: Quantity) -> bool | None:
     """Whether the larger of two amounts is that of the first thing compared; None where it cannot
     be told.
     """

@@ -27,6 +27,12 @@ _EXCEPTS = re.compile(
 _EXCEPTION = re.compile(
     r"\b(?:except|excluding|apart from|other than|but not|unless|only)\b", re.IGNORECASE
 )
+_RESERVED = re.compile(
+    r"\b(?:reserved (?:only )?for|reserved to|for the exclusive use of|(?:only|exclusively|solely)"
+    r" (?:for|open to|available to))\b",
+    re.IGNORECASE,
+)
+_MARKERS = frozenset(("reserv", "exclusiv", "sole", "open", "availabl", "use"))
 _BEHIND = 3
 """Words behind what begins a place at most, before the place itself."""
 
@@ -51,8 +57,8 @@ def elsewhere(
         if mine.is_condition or mine.is_mixed or not mine.items:
             continue
         place = _excepted(claim, mine, passages, weight)
-        if place is None and not mine.denies:
-            place = _other_place(claim, mine, passages)
+        place = place or _other_place(claim, mine, passages)
+        place = place or _reserved(claim, mine, passages)
         if place is not None:
             passage = passages[place.passage]
             said = claim.reading.text[mine.start : mine.end].strip(" ,;")
@@ -79,7 +85,8 @@ def _excepted(
                 continue
             main = passage.meanings[at - 1]
             is_of_it = main.sentence == clause.sentence and main.denies == mine.denies
-            excepted = [item for item in mine.items if _has(clause.items, item)]
+            said = [item for item in mine.items if _has(clause.items, item)]
+            excepted = [item for item in said if not _has(main.items, item)]
             if not is_of_it or not excepted or not _is_all(clause, excepted):
                 continue
             told = [item for item in mine.items if _has(main.items, item) or item in excepted]
@@ -88,6 +95,36 @@ def _excepted(
             if is_told and share >= _LEAST_TOLD:
                 return Place(number, *passage.sentence(clause.start))
     return None
+
+
+def _reserved(claim: TextFacts, mine: ClauseMeaning, passages: Sequence[TextFacts]) -> Place | None:
+    """A clause that reserves for some what a clause of the claim denies them, or gives to
+    others.
+    """
+    if _EXCEPTION.search(claim.reading.text, *claim.sentence(mine.start)):
+        return None
+    for number, passage in enumerate(passages):
+        for clause in passage.meanings:
+            marker = _RESERVED.search(passage.reading.text, clause.start, clause.end)
+            if marker is None or clause.denies:
+                continue
+            words = passage.reading.words_in(clause.start, clause.end)
+            begins = sum(word.start < marker.end() for word in words)
+            its = [item for item in clause.items if item.first >= begins]
+            thing = [item for item in clause.items if item.last <= begins and not item.is_light]
+            thing = [item for item in thing if item.stem not in _MARKERS]
+            told = [item for item in mine.items if _has(thing, item)]
+            others = [item for item in mine.items if item not in told and not item.is_light]
+            if not told or not its or not _is_opened_by(mine, others):
+                continue
+            if any(_has(its, item) for item in others) == mine.denies:
+                return Place(number, *passage.sentence(clause.start))
+    return None
+
+
+def _is_opened_by(mine: ClauseMeaning, others: Sequence[Item]) -> bool:
+    """Whether a clause opens with one of these: with who does it."""
+    return bool(others) and mine.items[0] == others[0]
 
 
 def _is_all(clause: ClauseMeaning, excepted: Sequence[Item]) -> bool:
@@ -113,7 +150,7 @@ def _other_place(
                 if any(_has(clause.items, item) for item in spot.beside if not item.is_light):
                     return None
                 is_known = True
-            elif has_all and found is None and not clause.denies:
+            elif has_all and found is None and clause.denies == mine.denies:
                 there = _spot(passage, clause)
                 if there is not None and not _has(mine.items, there.item):
                     found = Place(number, *passage.sentence(clause.start))
@@ -132,9 +169,7 @@ def _spot(text: TextFacts, clause: ClauseMeaning) -> _Spot | None:
     item = clause.items[-1]
     if item.last != len(words) or item.meanings or words[item.first].written[0].isupper():
         return None
-    begins = max(
-        (at for at in range(item.first) if words[at].lower in _PLACES), default=len(words)
-    )
+    begins = max((at for at in range(item.first) if words[at].lower in _PLACES), default=len(words))
     if not 1 <= item.first - begins <= _BEHIND:
         return None
     inside = [each for each in clause.items if each.first > begins]

@@ -37,7 +37,11 @@ _RESTRICTED = re.compile(r"\b(?:that|which|who) \w+ not\b", re.IGNORECASE)
 _ANSWER = re.compile(
     r"\W*(?:yes|no|correct|right|unfortunately|sorry)\b\s*[,.:;–—-]", re.IGNORECASE
 )
-_IF = re.compile(r"\W*(?:if|when|whether|unless|until|except|once|even|provided)\b", re.IGNORECASE)
+_IF = re.compile(
+    r"\W*(?:if|when|whether|unless|until|except|once|even|provided"
+    r"|(?:as|so) long as|on condition that)\b",
+    re.IGNORECASE,
+)
 
 _DROPPED = word_set("light_verbs")
 
