@@ -20,6 +20,7 @@ _CLAUSE = re.compile(
     r"|[;:()\[\]—–•|\n]|,(?!\d)|\s-\s",
     re.IGNORECASE,
 )
+_BETWEEN = re.compile(r"\bbetween\b(?:(?!\band\b)[^,;:])*$", re.IGNORECASE)
 
 
 class Word(NamedTuple):
@@ -93,6 +94,8 @@ def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """The clauses of a sentence; together they cover it."""
     low = start
     for match in _CLAUSE.finditer(text, start, end):
+        if _BETWEEN.search(text, low, match.start()) and match.group().strip().lower() == "and":
+            continue  # "between Museum and Harbour"
         if match.start() > low and text[low : match.start()].strip():
             yield low, match.start()
             low = match.start()

@@ -73,6 +73,11 @@ def _base_forms() -> dict[str, str]:
     return found
 
 
+def is_irregular(lower: str) -> bool:
+    """Whether a word is an irregular form of another: "went"."""
+    return lower in _base_forms()
+
+
 @lru_cache(maxsize=50_000)
 def base_stem(lower: str) -> str:
     """The stem of a word, of an irregular form that of its base."""

@@ -18,6 +18,7 @@ from ragassay.models.offline.facts.meaning import (
     item_weight,
     shared,
 )
+from ragassay.models.offline.facts.opposed import opposed_sentences
 from ragassay.models.offline.facts.text_facts import TextFacts
 
 _LEAST, _AHEAD = 0.6, 0.1
@@ -148,6 +149,7 @@ def contraries(
     found: list[Finding] = []
     if sum(len(passage.reading.sentences) for passage in passages) > _MOST_SENTENCES:
         return found
+    opposed = opposed_sentences(claim, passages)
     for mine in claim.meanings:
         if mine.is_mixed or mine.is_condition or _is_under_denial(mine, claim):
             continue
@@ -157,6 +159,7 @@ def contraries(
             each
             for each in beside(mine, claim, passages, weight)
             if not _is_no_answer(mine, each, claim, passages)
+            and (each.passage, each.clause.sentence) not in opposed.get(mine.sentence, ())
         ]
         best = _contrary(others)
         if best is not None and _is_of_another(mine, best, others, passages):

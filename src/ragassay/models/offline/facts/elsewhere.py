@@ -92,9 +92,23 @@ def _excepted(
             told = [item for item in mine.items if _has(main.items, item) or item in excepted]
             share = sum(item_weight(item, weight) for item in told) / total if total else 0.0
             is_told = any(not i.is_light and i not in excepted for i in told)
-            if is_told and share >= _LEAST_TOLD:
+            if is_told and share >= _LEAST_TOLD and not _is_told_of(mine, excepted, passages):
                 return Place(number, *passage.sentence(clause.start))
     return None
+
+
+def _is_told_of(
+    mine: ClauseMeaning, excepted: Sequence[Item], passages: Sequence[TextFacts]
+) -> bool:
+    """Whether another clause has what is excepted beside something else of the claim's."""
+    others = [item for item in mine.items if item not in excepted and not item.is_light]
+    for passage in passages:
+        for clause in passage.meanings:
+            has_both = any(_has(clause.items, item) for item in excepted)
+            has_both = has_both and any(_has(clause.items, item) for item in others)
+            if has_both and clause.denies == mine.denies:
+                return True
+    return False
 
 
 def _reserved(claim: TextFacts, mine: ClauseMeaning, passages: Sequence[TextFacts]) -> Place | None:

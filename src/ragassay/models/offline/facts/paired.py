@@ -9,7 +9,7 @@ from itertools import product
 from typing import NamedTuple
 
 from ragassay.models.offline.facts.clauses import Word
-from ragassay.models.offline.facts.concepts import Item, keys_of, sign_between
+from ragassay.models.offline.facts.concepts import Item, is_irregular, keys_of, sign_between
 from ragassay.models.offline.facts.dates import MONTH_NAMES, WEEKDAY_NAMES
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.meaning import ClauseMeaning
@@ -34,6 +34,9 @@ _NUMBER, _NAME, _OTHER = "number", "name", "other"
 _PASSED_OVER = frozenset("the a an its their his her our your my each every".split())
 _OPENS = "^"
 _CONJUNCTIONS = frozenset("and but while whereas or although though".split())
+_NO_SUBJECTS = (
+    word_set("auxiliaries") | word_set("links") | frozenset("which who that by as not then he she it they this these".split())
+)
 _EARLY = 3
 """Words at the beginning of a clause among which the one is that it is about."""
 
@@ -104,7 +107,9 @@ class Paired:
             if len(where[value.item]) != 1 or len(where[key.item]) != 1:
                 continue
             here, there = min(where[key.item]), min(where[value.item])
-            if _is_beside(here, there) and self._is_parallel(value, key, here, there, mine):
+            if not _is_beside(here, there) or not self._has_subject(max(here, there)):
+                continue
+            if self._is_parallel(value, key, here, there, mine):
                 told = sum(any(_is_beside(here, each, 0) for each in where[p.item]) for p in parts)
                 if told >= _LEAST_TOLD * len(parts):
                     return here
@@ -130,6 +135,19 @@ class Paired:
         if value.kind == _OTHER or known.kind != _OTHER:
             return False
         return known.slot in _LINKS or (known.is_early and own.slot in _LINKS)
+
+    def _has_subject(self, at: _At) -> bool:
+        """Whether a clause has its own subject, and not that of the one before: "was tested in 3.1
+        and removed in 4.0".
+        """
+        passage = self._passages[at.passage]
+        clause = passage.meanings[at.clause]
+        words = passage.reading.words_in(clause.start, clause.end)
+        first = next((word for word in words if word.lower not in _CONJUNCTIONS), None)
+        if first is None or first.lower in _NO_SUBJECTS:
+            return False
+        is_verb = first.lower.endswith(("ed", "ing")) or is_irregular(first.lower)
+        return not is_verb or first.lower in self._capitals
 
     def _parts_at(self, at: _At) -> list[_Part]:
         passage = self._passages[at.passage]

@@ -39,6 +39,7 @@ from ragassay.models.offline.facts.finding import (
 from ragassay.models.offline.facts.frames import exchanged_parts
 from ragassay.models.offline.facts.half_named import half_named
 from ragassay.models.offline.facts.names import Name, is_short_for, same_name, same_word
+from ragassay.models.offline.facts.opposed import opposed_sentences
 from ragassay.models.offline.facts.paired import Paired
 from ragassay.models.offline.facts.polarity import Side
 from ragassay.models.offline.facts.quantifiers import CONFLICTS, Level, fits_share
@@ -98,6 +99,7 @@ class FactReader:
         self._names_of_claim = claim.names_with(capitals)
         self._asked = _asked(claim, question)
         self._names = [passage.names_with(capitals) for passage in passages]
+        self._opposed = opposed_sentences(claim, passages)
 
     def findings(self) -> list[Finding]:
         """All that the claim says and the passages deny or do not hold."""
@@ -274,9 +276,10 @@ class FactReader:
         if mine.concept in _AT_TIMES and any(d.minutes is not None for d in self._claim.dates):
             return None
         candidates: list[Candidate] = []
+        opposed = self._opposed.get(mine.word.sentence, frozenset())
         for number, passage in enumerate(self._passages):
             for other in passage.sides:
-                if other.concept == mine.concept:
+                if other.concept == mine.concept and (number, other.word.sentence) not in opposed:
                     same = self._same_side(mine, passage, other)
                     start, end = other.word.start, other.word.end
                     candidates.append(Candidate(number, start, end, same))
