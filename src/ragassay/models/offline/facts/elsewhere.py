@@ -9,17 +9,20 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ragassay.models.offline.facts.concepts import Item, keys_of, sign_between
-from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
+from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place, trimmed
 from ragassay.models.offline.facts.meaning import ClauseMeaning, item_weight
 from ragassay.models.offline.facts.text_facts import TextFacts
 
 _MOST_SENTENCES = 30
 """Sentences of the passages; where there are more, things are told in too many places."""
 
+_SCORE = 0.45
+"""Of a finding: one that names the very word that is denied comes before it."""
+
 _LEAST_TOLD = 0.5
 """Share of a clause of the claim that the one has which excepts a part of it."""
 
-_PLACES = frozenset("in at on inside outside near behind under".split())
+_PLACES = frozenset(["in", "at", "on", "inside", "outside", "near", "behind", "under"])
 _EXCEPTS = re.compile(
     r"\W*(?:(?:but |and )?(?:except|excluding|apart from|other than)|(?:but|and) (?:not|never))\b",
     re.IGNORECASE,
@@ -61,11 +64,10 @@ def elsewhere(
         place = place or _reserved(claim, mine, passages)
         if place is not None:
             passage = passages[place.passage]
-            said = claim.reading.text[mine.start : mine.end].strip(" ,;")
+            start, end = trimmed(claim.reading.text, mine.start, mine.end)
+            said = claim.reading.text[start:end]
             says = passage.reading.text[place.start : place.end].strip()
-            found.append(
-                Finding("elsewhere", CONFLICT, mine.start, mine.end, said, says, place, 1.0)
-            )
+            found.append(Finding("elsewhere", CONFLICT, start, end, said, says, place, _SCORE))
     return found
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ragassay.models.offline.facts.clauses import Word
 from ragassay.models.offline.facts.concepts import Item, is_irregular, keys_of, sign_between
 from ragassay.models.offline.facts.dates import MONTH_NAMES, WEEKDAY_NAMES
-from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
+from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place, trimmed
 from ragassay.models.offline.facts.meaning import ClauseMeaning
 from ragassay.models.offline.facts.number_words import SMALL
 from ragassay.models.offline.facts.text_facts import TextFacts
@@ -31,12 +31,20 @@ _APART = 3
 """Clauses from the one to the other at most."""
 
 _NUMBER, _NAME, _OTHER = "number", "name", "other"
-_PASSED_OVER = frozenset("the a an its their his her our your my each every".split())
-_OPENS = "^"
-_CONJUNCTIONS = frozenset("and but while whereas or although though".split())
-_NO_SUBJECTS = (
-    word_set("auxiliaries") | word_set("links") | frozenset("which who that by as not then he she it they this these".split())
+_PASSED_OVER = frozenset(
+    ["the", "a", "an", "its", "their", "his", "her", "our", "your", "my", "each", "every"]
 )
+_OPENS = "^"
+_CONJUNCTIONS = frozenset(["and", "but", "while", "whereas", "or", "although", "though"])
+_NO_SUBJECTS = (
+    word_set("auxiliaries")
+    | word_set("links")
+    | word_set("pronouns")
+    | frozenset(["by", "as", "not", "then", "these"])
+)
+_STAND_FOR_IT = frozenset(["those", "one", "ones"])
+"""Words for what the clause before is on: "those in the south"."""
+
 _EARLY = 3
 """Words at the beginning of a clause among which the one is that it is about."""
 
@@ -110,8 +118,8 @@ class Paired:
             if not _is_beside(here, there) or not self._has_subject(max(here, there)):
                 continue
             if self._is_parallel(value, key, here, there, mine):
-                told = sum(any(_is_beside(here, each, 0) for each in where[p.item]) for p in parts)
-                if told >= _LEAST_TOLD * len(parts):
+                told = [part for part in parts if _is_any_beside(here, where[part.item])]
+                if len(told) >= _LEAST_TOLD * len(parts):
                     return here
         return None
 
@@ -145,6 +153,8 @@ class Paired:
         words = passage.reading.words_in(clause.start, clause.end)
         first = next((word for word in words if word.lower not in _CONJUNCTIONS), None)
         if first is None or first.lower in _NO_SUBJECTS:
+            return False
+        if any(word.lower in _STAND_FOR_IT for word in words[:_EARLY]):
             return False
         is_verb = first.lower.endswith(("ed", "ing")) or is_irregular(first.lower)
         return not is_verb or first.lower in self._capitals
@@ -191,9 +201,10 @@ class Paired:
     def _finding(self, mine: ClauseMeaning, at: _At) -> Finding:
         passage = self._passages[at.passage]
         place = Place(at.passage, *passage.sentence(passage.meanings[at.clause].start))
-        said = self._claim.reading.text[mine.start : mine.end].strip(" ,;")
+        start, end = trimmed(self._claim.reading.text, mine.start, mine.end)
+        said = self._claim.reading.text[start:end]
         says = passage.reading.text[place.start : place.end].strip()
-        return Finding("exchange", CONFLICT, mine.start, mine.end, said, says, place, 1.0)
+        return Finding("exchange", CONFLICT, start, end, said, says, place, 1.0)
 
 
 def _is_rival(part: _Part, own: _Part, mine: ClauseMeaning) -> bool:
@@ -211,6 +222,10 @@ def _is_beside(one: _At, other: _At, least: int = 1) -> bool:
     if one.passage != other.passage or one.sentence != other.sentence:
         return False
     return least <= abs(one.clause - other.clause) <= _APART
+
+
+def _is_any_beside(one: _At, others: Collection[_At]) -> bool:
+    return any(_is_beside(one, other, 0) for other in others)
 
 
 def _slot(words: Sequence[Word], at: int) -> str:

@@ -19,6 +19,7 @@ from ragassay.models.offline.facts.another_name import told_of_another_name
 from ragassay.models.offline.facts.clauses import Reading, Word, start_of
 from ragassay.models.offline.facts.comparisons import turned_comparisons
 from ragassay.models.offline.facts.computed_comparisons import computed_comparisons, turned
+from ragassay.models.offline.facts.concepts import sign_between
 from ragassay.models.offline.facts.contrary import contraries
 from ragassay.models.offline.facts.crossed import crossed
 from ragassay.models.offline.facts.dates import Date
@@ -174,6 +175,8 @@ class FactReader:
                     continue
                 if other.is_range and mine.measure == other.measure and _lies_beyond(mine, other):
                     candidates.append(Candidate(number, other.start, other.end, False))
+                if not other.bound and mine.measure == other.measure and equal(mine, other):
+                    candidates.append(Candidate(number, other.start, other.end, True))
                 if other.bound and mine.measure == other.measure and equal(mine, other):
                     same = _UPWARDS[mine.bound] == _UPWARDS[other.bound]
                     candidates.append(Candidate(number, other.start, other.end, same))
@@ -283,10 +286,29 @@ class FactReader:
                     same = self._same_side(mine, passage, other)
                     start, end = other.word.start, other.word.end
                     candidates.append(Candidate(number, start, end, same))
+        if mine.opposite_named:
+            candidates += self._same_in_other_words(mine.word)
         if all(candidate.same for candidate in candidates) or self._says_both(mine):
             return None
         rule = "opposite" if mine.opposite_named else "negation"
         return self._finding(rule, mine.word, candidates)
+
+    def _same_in_other_words(self, mine: Word) -> Iterator[Candidate]:
+        """Where the passages say what a word says in another one: "need", of "required"."""
+        clause = self._claim.meanings[mine.clause]
+        words = self._claim.reading.words_in(clause.start, clause.end)
+        item = next((each for each in clause.items if words[each.first] is mine), None)
+        if item is None or not item.meanings:
+            return
+        for number, passage in enumerate(self._passages):
+            for other in passage.meanings:
+                if other.denies != clause.denies or item.keys.isdisjoint(other.keys):
+                    continue
+                there = passage.reading.words_in(other.start, other.end)
+                for each in other.items:
+                    word = there[each.first]
+                    if word.stem != mine.stem and sign_between(item, each) > 0:
+                        yield Candidate(number, word.start, word.end, True)
 
     def _says_both(self, mine: Side) -> bool:
         """Whether the claim takes the other side as well: "with fault or no fault"."""
@@ -379,6 +401,8 @@ class FactReader:
         weights = dict(self._claim.near(start, end))
         for word in self._asked:
             weights[word] = max(weights.get(word, 0.0), _ASKED)
+        for word in self._told_of_opposed(start):
+            weights.pop(word, None)
         around = {word: self._weight(word) * weight for word, weight in weights.items()}
         total = sum(around.values())
         matches: list[Match] = []
@@ -387,6 +411,19 @@ class FactReader:
             shared = sum(around[word] * other[word] for word in around.keys() & other.keys())
             matches.append(Match(candidate, shared / total if total else 0.0))
         return matches
+
+    def _told_of_opposed(self, start: int) -> frozenset[str]:
+        """The words that stand only in sentences on the opposite of what the claim's is on."""
+        opposed = self._opposed.get(self._claim.reading.sentence_at(start), frozenset())
+        there: set[str] = set()
+        if opposed:
+            elsewhere_told: set[str] = set()
+            for number, passage in enumerate(self._passages):
+                for sentence, words in passage.content_by_sentence.items():
+                    told = there if (number, sentence) in opposed else elsewhere_told
+                    told.update(word.stem for word in words)
+            there -= elsewhere_told
+        return frozenset(there)
 
     def _weight(self, word: str) -> float:
         return self._rarity.of_stem(word)
