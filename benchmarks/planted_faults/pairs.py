@@ -2,10 +2,10 @@
 
 A line of a file of pairs: {"id", "kind", "question", "contexts", "good", "bad"}; "question" may be
 missing. rows_by_hand.jsonl and rows_close_by_hand.jsonl were written for this benchmark, and the
-two everyday files, of 20 texts each, the two paraphrased ones, of 30 and 20 texts, and the two of other
-domains, of 11 and 9 texts, before the rules that they measure: the rules were built on the first of
-each, and the second was only measured. Of the 20 texts of other domains (sport, school, animals,
-stage and home), a hash of their names says which file they are in.
+two everyday files, of 20 texts each, the two paraphrased ones, of 30 and 20 texts, and the two of
+other domains, of 11 and 9 texts, before the rules that they measure: the rules were built on the
+first of each, and the second was only measured. Of the 20 texts of other domains (sport, school,
+animals, stage and home), a hash of the name says which file one is in.
 """
 
 from __future__ import annotations

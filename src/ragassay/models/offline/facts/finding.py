@@ -22,9 +22,10 @@ class Finding:
     """A fact of the claim at [start, end) that the passages deny or do not hold.
 
     rule: "number", "bound", "direction", "date", "name", "role", "exchange", "elsewhere",
-    "comparison", "negation", "opposite" or "quantifier". status: CONFLICT or ABSENT. said and found: what the claim says and what the passages say instead, in
-    their words. place: the sentence of the passages; None for what is absent. score: how much of
-    what stands around the fact stands around the other, in [0, 1].
+    "comparison", "negation", "opposite" or "quantifier". status: CONFLICT or ABSENT. said and
+    found: what the claim says and what the passages say instead, in their words. place: the
+    sentence of the passages; None for what is absent. score: how much of what stands around the
+    fact stands around the other, in [0, 1].
     """
 
     rule: str
