@@ -37,6 +37,7 @@ _ASIDE = re.compile(
 _MOST_SENTENCES = 30
 """Sentences of the passages; where there are more, a thing is spoken of in too many places."""
 
+_EXCEPT = re.compile(r"\W*(?:except|excluding|apart from|but not)\b", re.IGNORECASE)
 _IS_OR_HAS = re.compile(r"\b(?:has|have|had|is|are|was|were)\b", re.IGNORECASE)
 _DOES_NOT = re.compile(r"\b(?:do|does|did)(?: not|n't)\W*$", re.IGNORECASE)
 _LEAST_AFFIRMED = 4
@@ -198,6 +199,8 @@ def _is_no_answer(
     """
     if not other.is_contrary:
         return False
+    if _is_excepted(mine, other, passages[other.passage]):
+        return True
     reading = passages[other.passage].reading
     if not other.clause.denies:
         words = reading.words_in(other.clause.start, other.clause.end)
@@ -206,6 +209,16 @@ def _is_no_answer(
         return False
     is_left_out = _DOES_NOT.search(reading.text[other.clause.start : other.clause.end].rstrip())
     return bool(is_left_out and _IS_OR_HAS.search(claim.reading.text, mine.start, mine.end))
+
+
+def _is_excepted(mine: ClauseMeaning, other: Beside, passage: TextFacts) -> bool:
+    """Whether a clause excepts what the claim's is on: "free except on Sundays"."""
+    behind = (each for each in passage.meanings if each.start == other.clause.end)
+    for clause in behind:
+        if _EXCEPT.match(passage.reading.text, clause.start):
+            keys = keys_of(item for item in clause.items if not item.is_light)
+            return any(not keys.isdisjoint(item.keys) for item in mine.items)
+    return False
 
 
 def _is_of_another(

@@ -112,10 +112,15 @@ class Paired:
         for value, key in product(parts, parts):
             if value is key or value.kind == _OTHER != key.kind:
                 continue
-            if len(where[value.item]) != 1 or len(where[key.item]) != 1:
+            if len(where[value.item]) != 1:
                 continue
-            here, there = min(where[key.item]), min(where[value.item])
-            if not _is_beside(here, there) or not self._has_subject(max(here, there)):
+            there = min(where[value.item])
+            beside = [each for each in where[key.item] if _is_beside(each, there, 0)]
+            if len(beside) != 1 or beside[0] == there:
+                continue
+            here = beside[0]
+            is_behind = value.slot in _LINKS and key.slot in _LINKS
+            if not is_behind and not self._has_subject(max(here, there)):
                 continue
             if self._is_parallel(value, key, here, there, mine):
                 told = [part for part in parts if _is_any_beside(here, where[part.item])]

@@ -68,6 +68,7 @@ _UPWARDS = {"at least": True, "more than": True, "at most": False, "less than": 
 _NOUN_BEHIND = re.compile(r" [a-z]+")
 _TODAY = re.compile(r"\b(?:this|last|next) (?:year|season)\b", re.IGNORECASE)
 _COMPARED = re.compile(r"\b(?:than|compared with|against)(?: in| on| that of)? $", re.IGNORECASE)
+_EXCEPT = re.compile(r"\W*(?:except|excluding|but not)\b", re.IGNORECASE)
 _LEAST_BESIDE = 2
 """Content words of a sentence beside a name, fewer of which say nothing of it."""
 
@@ -208,6 +209,8 @@ class FactReader:
                     if not agrees and mine.years and _is_told_from_today(passage, other):
                         continue
                     if not agrees and _is_compared_with(passage, other):
+                        continue
+                    if not agrees and _is_excepted(passage, other):
                         continue
                     place = (number, other.start, other.end)
                     candidates.append(Candidate(*place, agrees, other.covers(mine)))
@@ -521,6 +524,12 @@ def _alike(mine: Quantity | Date, passage: TextFacts) -> Iterator[Quantity | Dat
 def _is_compared_with(passage: TextFacts, date: Date) -> bool:
     """Whether a date is one that another is compared with: "less than in 2021"."""
     return _COMPARED.search(passage.reading.text, max(0, date.start - 20), date.start) is not None
+
+
+def _is_excepted(passage: TextFacts, date: Date) -> bool:
+    """Whether a date is one that a sentence excepts: "except on Sundays"."""
+    start, _ = passage.reading.clauses[passage.reading.clause_at(date.start)]
+    return _EXCEPT.match(passage.reading.text, start, date.start) is not None
 
 
 def _asked(claim: TextFacts, question: TextFacts) -> frozenset[str]:
