@@ -74,6 +74,11 @@ CONFLICTS = {
         "Homework is set on every weekday except Friday.",
         "Homework is set on every weekday except Friday.",
     ),
+    "a predicate that is left out": (
+        "The base is dishwasher-safe.",
+        "The lid is dishwasher-safe, but the base is not.",
+        ", but the base is not.",
+    ),
     "another place": (
         "Phones must be turned off in the lobby.",
         "Phones have to be switched off on the stage. The lobby has a bar.",
@@ -270,6 +275,14 @@ AGREEING = {
     "required in another word": (
         "Five passes are required.",
         "Students need five passes; English is recommended but not required.",
+    ),
+    "a predicate that is left out": (
+        "The base isn't dishwasher-safe.",
+        "The lid is dishwasher-safe, but the base is not.",
+    ),
+    "what is paid on the day that is excepted": (
+        "On Sundays you have to pay for entry.",
+        "Entry is free except on Sundays.",
     ),
     "open and closed": ("It is not open in July.", "The hall is closed in July."),
     "the same number in words": ("It lasts ten hours.", "It lasts 10 hours on a full charge."),

@@ -90,7 +90,8 @@ def beside(
         for at, clause in enumerate(passage.meanings):
             if keys.isdisjoint(clause.keys):
                 continue
-            found = shared(values, clause.items, _around(passage.meanings, at))
+            own = (*clause.items, *clause.left_out)
+            found = shared(values, own, _around(passage.meanings, at))
             if found.share:
                 turned = (mine.denies != clause.denies) != bool(_counted(found.turned) % 2)
                 where = _where(mine, clause, found) if turned else None

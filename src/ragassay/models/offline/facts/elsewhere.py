@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from ragassay.models.offline.facts.concepts import Item, keys_of, sign_between
@@ -91,7 +92,7 @@ def _excepted(
             excepted = [item for item in said if not _has(main.items, item)]
             if not is_of_it or not excepted or not _is_all(clause, excepted):
                 continue
-            if any(sign_between(one, other) < 0 for one in mine.items for other in main.items):
+            if any(sign_between(one, other) < 0 for one, other in product(mine.items, main.items)):
                 continue  # "On Sundays you pay", where it is free except then
             told = [item for item in mine.items if _has(main.items, item) or item in excepted]
             share = sum(item_weight(item, weight) for item in told) / total if total else 0.0

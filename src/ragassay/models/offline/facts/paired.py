@@ -122,17 +122,25 @@ class Paired:
             is_behind = value.slot in _LINKS and key.slot in _LINKS
             if not is_behind and not self._has_subject(max(here, there)):
                 continue
-            if self._is_parallel(value, key, here, there, mine):
+            is_known = len(where[key.item]) == 1
+            if self._is_parallel(value, key, here, there, mine, is_known=is_known):
                 told = [part for part in parts if _is_any_beside(here, where[part.item])]
                 if len(told) >= _LEAST_TOLD * len(parts):
                     return here
         return None
 
     def _is_parallel(
-        self, value: _Part, key: _Part, here: _At, there: _At, mine: ClauseMeaning
+        self,
+        value: _Part,
+        key: _Part,
+        here: _At,
+        there: _At,
+        mine: ClauseMeaning,
+        *,
+        is_known: bool,
     ) -> bool:
         """Whether one clause has the key with another value, in the place in which the other one
-        has the value with another key.
+        has the value with another key. is_known: whether the key stands nowhere else.
         """
         of_key, of_value = self._parts_at(here), self._parts_at(there)
         own = next((part for part in of_value if sign_between(part.item, value.item) > 0), None)
@@ -145,7 +153,7 @@ class Paired:
             return False
         if any(_is_rival(part, known, mine) for part in rest):
             return True
-        if value.kind == _OTHER or known.kind != _OTHER:
+        if value.kind == _OTHER or known.kind != _OTHER or not is_known:
             return False
         return known.slot in _LINKS or (known.is_early and own.slot in _LINKS)
 
