@@ -4,6 +4,7 @@ only said in other words.
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,16 +16,21 @@ from ragassay.core import MatchCall
 from ragassay.models.offline import engine, model
 from ragassay.models.offline.facts.checker import MOST_READ, FactChecker
 from ragassay.models.offline.facts.finding import ABSENT, CONFLICT, Finding
+from ragassay.models.offline.features import Rarity
 from ragassay.models.offline.reading import read
 
 WEIGHTS = Path(model.__file__).parent / "weights"
 
 
+@cache
+def rarity() -> Rarity:
+    with np.load(WEIGHTS / engine.RARITY) as stored:
+        return engine.rarity({name: stored[name] for name in stored.files})
+
+
 @pytest.fixture(scope="module")
 def checker() -> FactChecker:
-    with np.load(WEIGHTS / engine.RARITY) as stored:
-        arrays = {name: stored[name] for name in stored.files}
-    return FactChecker(engine.rarity(arrays))
+    return FactChecker(rarity())
 
 
 def findings(
@@ -450,9 +456,7 @@ def test_of_long_passages_the_nearest_sentences_are_read_and_nothing_is_called_a
 
 @given(st.text(max_size=120), st.lists(st.text(max_size=120), max_size=3))
 def test_any_texts_give_findings_whose_places_are_right(claim: str, passages: list[str]) -> None:
-    with np.load(WEIGHTS / engine.RARITY) as stored:
-        rarity = engine.rarity({name: stored[name] for name in stored.files})
-    for finding in findings(FactChecker(rarity), claim, *passages):
+    for finding in findings(FactChecker(rarity()), claim, *passages):
         assert finding.said == claim[finding.start : finding.end]
         if finding.place is not None:
             number, start, end = finding.place
