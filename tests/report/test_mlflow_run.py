@@ -163,7 +163,10 @@ def test_what_the_application_spent_is_written_and_read_back_whatever_was_measur
     assert list(frame["agent/total_token_count"]) == [30.0, 15.0]
     for table in (frame, frame.drop(columns=list(frame.filter(like="/total_")))):
         with ragassay.evaluate(table, "token_f1", store=tmp_path / "s.db") as again:
-            usage = again["bad"].sample.usage
+            sample = again["bad"].sample
+        assert sample is not None
+        usage = sample.usage
+        assert usage is not None
         assert (usage.input_tokens, usage.output_tokens) == (10, 5)
 
 
