@@ -321,8 +321,11 @@ class Watcher:
         self._records.put_state(self._settings.name, self._state.to_json())
 
     def _keep(self, report: Traffic) -> None:
-        """Keep a report for those who look from outside, so that they see the same figures."""
-        kept = as_json(replace(report, map=None))
+        """Keep a report for those who look from outside, so that they see the same figures. What
+        users asked is not in it: their texts are deleted with the spans.
+        """
+        shift = report.shifted and replace(report.shifted, examples=())
+        kept = as_json(replace(report, map=None, shifted=shift))
         assert isinstance(kept, dict)
         self._state.report, self._state.seed = kept, self._settings.seed
         self._save()
