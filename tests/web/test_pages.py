@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
@@ -181,7 +182,8 @@ def test_the_last_runs_stand_beside_each_other_by_metric(store, make) -> None:
     save(store, [make.row(0)], "run2", name="second", created="2026-01-02")
     save(store, [make.row(0, sentences=INVENTED)], "run3", name="third", created="2026-01-03")
     with serving(store) as client:
-        page = client.ask("/compare").text
+        while "being counted" in (page := client.ask("/compare").text):
+            time.sleep(0.1)
         # B is the newest run, A the one before it.
         assert re.findall(r'value="(run\d)" selected', page) == ["run2", "run3"]
         assert re.findall(r'href="(/compare\?a=run\d&amp;b=run3)"', page) == [
