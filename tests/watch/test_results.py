@@ -80,6 +80,26 @@ def test_ratings_of_users_are_set_beside_the_judge(watched: Watched) -> None:
     assert watched.step().ratings == found.ratings
 
 
+def test_ratings_are_read_that_took_the_numbers_of_deleted_ones(watched: Watched) -> None:
+    turns = [turn(f"good {n}") for n in range(3)]
+    watched.arrive(turns)
+    traces = [spans[0]["traceId"] for spans in turns]
+    first = [rating(traces[0], name=f"stars {n}", score__value=1.0) for n in range(2)]
+    rate(watched, first)
+    assert len(watched.step(sample=0.0).ratings) == 2
+    with Store.open(watched.path) as store:
+        read = store.span_records.logs_after(0, 100)[-1].number
+        # Retention deletes every record; then more come than there were, under the same numbers.
+        while store.span_records.drop_before(int(watched.now * 1000)):
+            pass
+    rate(watched, [rating(traces[0], name=f"thumbs {n}", score__value=0.0) for n in range(3)])
+    with Store.open(watched.path) as store:
+        numbers = [log.number for log in store.span_records.logs_after(0, 100)]
+    assert read in numbers
+    names = {each.name for each in watched.step(sample=0.0).ratings}
+    assert names == {"stars 0", "stars 1", "thumbs 0", "thumbs 1", "thumbs 2"}
+
+
 def test_a_share_of_the_judged_goes_to_people_with_its_chance(watched: Watched) -> None:
     watched.arrive([turn(f"good {n}") for n in range(40)])
     found = watched.step(label_share=0.3)

@@ -181,6 +181,32 @@ def test_errors_and_latency_are_watched_on_every_row_without_a_judge(watched: Wa
     assert found.guarantee == "chance of ever raising a false alarm over all 2 marks: at most 5%"
 
 
+def test_a_turn_whose_root_failed_is_an_error_although_a_model_had_answered(
+    watched: Watched,
+) -> None:
+    spans = [turn(f"good {n}") for n in range(4)]
+    root, search = spans[0]
+    # The root failed after the model had answered: the user saw an error page.
+    said = {"key": "output.value", "value": {"stringValue": RIGHT}}
+    root["attributes"] = [each for each in root["attributes"] if each["key"] != "output.value"]
+    root["status"] = {"code": 2, "message": "template not found"}
+    kind = {"key": "openinference.span.kind", "value": {"stringValue": "LLM"}}
+    answered = {**search, "spanId": f"{3:016x}", "name": "llm", "attributes": [kind, said]}
+    watched.arrive([[root, search, answered], *spans[1:]])
+    found = watched.step()
+    assert (found.window.errors, found.window.error_rate) == (1, 0.25)
+    assert found.window.suspicious == {"error": 1}
+    assert found.judged == 4, "what the model said is judged all the same"
+
+
+def test_a_budget_in_dollars_without_a_price_says_what_a_watch_can_do(watched: Watched) -> None:
+    watched.arrive(turns("good", 2))
+    with LLMServer() as server, pytest.raises(SetupError, match="E0406") as raised:
+        watched.step(judge="openai:mock", base_url=server.url, budget=["5/day"], **KEY)
+    assert "--budget '500 calls/hour'" in raised.value.fix
+    assert watched.step(sample=0.5).arrived == 2, "the rows wait on"
+
+
 def test_a_session_is_counted_whole_when_it_is_quiet_and_only_once(watched: Watched) -> None:
     marks = ["groundedness>=0.5"]
     watched.arrive(turns("a", 3, session="s"), ago=5)

@@ -38,6 +38,7 @@ from ragassay.web.site import url
 from support.browsing import Tab
 from support.otlp_json import openinference_request
 from support.payloads import CLOBBERS, PAYLOADS
+from support.watched import put_watch
 from web.conftest import TRACE, mixed_rows, receive, save, serving
 
 A_ROW = 30
@@ -99,6 +100,7 @@ def hostile_beside(store: Store) -> None:
             attribute = {"key": text or "x", "value": {"stringValue": PAYLOADS[place + 300]}}
             span["attributes"].append(attribute)
     receive(store, spans)
+    put_watch(store, PAYLOADS[450:500], ("run1",))
     table = Table(tuple(PAYLOADS[:5]), tuple(tuple(PAYLOADS[n : n + 5]) for n in range(0, 600, 5)))
     texts = {"before": "\n".join(PAYLOADS[:300]), "after": "\n".join(PAYLOADS[100:400])}
     items = [
@@ -138,6 +140,7 @@ BESIDE = (
     "/costs",
     "/traces",
     f"/traces/{TRACE}",
+    "/traffic",
     "/reports",
     "/reports/{report}",
     "/reports/{report}/items?group={group}",
@@ -257,6 +260,7 @@ def worlds(make):
 
         choose_to_label(store, "run1", "groundedness", 4)
         receive(store, openinference_request("Who?", "Anna.", [("who", ["Anna did."])]))
+        put_watch(store, [f"word {n}" for n in range(40)], ("run1",))
         table = Table(("figure", "value"), (("near duplicates", "0.000"),))
         items = [ReportItem("simple", f"q{n}", "Accepted.", (("Gate", "ok"),)) for n in range(12)]
         lines = ["8 of 8 questions pass", "", table]
