@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
@@ -181,7 +182,8 @@ def test_the_last_runs_stand_beside_each_other_by_metric(store, make) -> None:
     save(store, [make.row(0)], "run2", name="second", created="2026-01-02")
     save(store, [make.row(0, sentences=INVENTED)], "run3", name="third", created="2026-01-03")
     with serving(store) as client:
-        page = client.ask("/compare").text
+        while "being counted" in (page := client.ask("/compare").text):
+            time.sleep(0.1)
         # B is the newest run, A the one before it.
         assert re.findall(r'value="(run\d)" selected', page) == ["run2", "run3"]
         assert re.findall(r'href="(/compare\?a=run\d&amp;b=run3)"', page) == [
@@ -200,3 +202,17 @@ def test_the_last_runs_stand_beside_each_other_by_metric(store, make) -> None:
             means = {(say.figure(m.mean), say.interval(m.interval)) for m in figures}
             assert shown
             assert set(shown) <= means
+
+
+def test_of_many_chunks_of_two_runs_those_at_another_rank_come_first(store, make) -> None:
+    chunks = [f"Chunk {n}." for n in range(300)]
+    save(store, [make.row(0, contexts=tuple(chunks))])
+    # The chunk of an id has another text: to a reader these are two chunks.
+    chunks[250] = "Another."
+    save(store, [make.row(0, contexts=tuple(chunks))], "run2")
+    with serving(store) as client:
+        page = client.ask("/compare/row?a=run1&b=run2&id=row-1").text
+        assert "200 of 301 chunks, those at another rank first." in page
+        lines = re.findall(r'<td class="r num">([\d–]+)</td><td class="r num">([\d–]+)</td>', page)
+        assert lines[:3] == [("251", "–"), ("–", "251"), ("1", "1")]
+        assert len(lines) == 200

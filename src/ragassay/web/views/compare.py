@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ragassay.store import StoredRun
 
 A_PAGE = 100
+CHUNKS_SHOWN = 200
 RUNS_OFFERED = 100
 
 
@@ -130,6 +131,7 @@ def row(ask: Ask) -> Answer:
         ("Reference", "reference"),
     ):
         texts.append((title, *_text_pair(before.sample, after.sample, name)))
+    contexts = _contexts(before.sample, after.sample)
     return Page(
         "compare_row.html.j2",
         {
@@ -139,7 +141,8 @@ def row(ask: Ask) -> Answer:
             "titles": tuple(run_title(run) for run in runs),
             "texts": [text for text in texts if text[1] or text[2]],
             "scores": _scores(runs, before, after),
-            "contexts": _contexts(before.sample, after.sample),
+            "contexts": contexts[:CHUNKS_SHOWN],
+            "chunks": len(contexts),
         },
     )
 
@@ -164,15 +167,19 @@ def _scores(
 
 
 def _contexts(before: Sample | None, after: Sample | None) -> list[tuple[str, str, int, int]]:
-    """(id, beginning of the text, rank in a, rank in b) of every chunk; rank 0 = not retrieved."""
+    """(id, beginning of the text, rank in a, rank in b) of every chunk; rank 0 = not retrieved.
+    Where they are too many to be shown, those at another rank come first.
+    """
     ranks: list[Mapping[tuple[str, str], int]] = []
     for sample in (before, after):
         places: dict[tuple[str, str], int] = {}
         for rank, context in enumerate((sample.contexts if sample else None) or (), 1):
             places.setdefault((context.id or "", context.text), rank)
         ranks.append(places)
-    every = dict.fromkeys([*ranks[0], *ranks[1]])
+    every = list(dict.fromkeys([*ranks[0], *ranks[1]]))
+    if len(every) > CHUNKS_SHOWN:
+        every.sort(key=lambda chunk: ranks[0].get(chunk) == ranks[1].get(chunk))
     return [
-        (name, text[:300], ranks[0].get((name, text), 0), ranks[1].get((name, text), 0))
-        for name, text in every
+        (chunk[0], chunk[1][:300], ranks[0].get(chunk, 0), ranks[1].get(chunk, 0))
+        for chunk in every
     ]
