@@ -262,7 +262,9 @@ def worlds(make):
         receive(store, openinference_request("Who?", "Anna.", [("who", ["Anna did."])]))
         put_watch(store, [f"word {n}" for n in range(40)], ("run1",))
         table = Table(("figure", "value"), (("near duplicates", "0.000"),))
-        items = [ReportItem("simple", f"q{n}", "Accepted.", (("Gate", "ok"),)) for n in range(12)]
+        items = [
+            ReportItem("simple", f"q{n}", "Yes.", (("Gate", "ok"),), "a", "b") for n in range(12)
+        ]
         lines = ["8 of 8 questions pass", "", table]
         keep_report(store, "test set", "set.jsonl", lines, items=items, runs=["run1"])
         labels = [HumanLabel("row-1", "groundedness", who, value) for who, value in
