@@ -40,7 +40,7 @@ def put_watch(store: Store, texts: Sequence[str], runs: tuple[str, ...] = ()) ->
         window=window, last_row=AT, budgets=(Spent(next(each), "dollars", 1.0, 5.0),),
         guarantee=next(each), marks=(Standing(next(each), 0.8, 20, AT, 3.0, 20.0, 1, True),),
         alerts=(alert,), drift=(DriftLine(next(each), 30.0, 240.0, 90),),
-        shifted=Shifted(0.2, 0.01, 30, 40, 60, (next(each), next(each))), drift_note="",
+        shifted=Shifted(0.2, 0.01, 30, 40, 60, ()), drift_note="",
         certificates=(
             Certified(next(each), next(each), 200, False), Certified(next(each), "", None, True),
         ),

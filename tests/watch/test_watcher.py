@@ -7,9 +7,10 @@ import pytest
 from ragassay.core import SetupError
 from ragassay.store import Store
 from ragassay.testing import LLMServer
+from ragassay.tracing.decoding import decode
 from ragassay.watch.settings import make_settings
 from ragassay.watch.watcher import Watcher
-from support.traffic import RIGHT, WRONG, turn
+from support.traffic import RIGHT, WRONG, export, turn
 from watch.conftest import Watched, accounted
 
 KEY = {"api_key_env": "WATCH_KEY", "attempts": 1}
@@ -179,6 +180,27 @@ def test_errors_and_latency_are_watched_on_every_row_without_a_judge(watched: Wa
     assert {alert["about"] for alert in found.alerts} == {"error_rate<=0.1", "p95(latency)<=0.5"}
     assert found.judged == found.sampled == 0
     assert found.guarantee == "chance of ever raising a false alarm over all 2 marks: at most 5%"
+
+
+def test_traffic_that_outruns_the_watch_is_said_and_nothing_of_it_is_lost(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragassay.watch.watcher._ASSEMBLY_S", 0.0)  # one page of 100 traces a step
+    batch = decode("traces", export(turns("fast", 150)), True)
+    with Store.open(watched.path) as store:
+        store.span_records.put(batch.spans, batch.logs, int((watched.now - 120) * 1000))
+    found = watched.step(sample=0.1, budget=["10 rows/day"])
+    assert found.arrived == 100
+    assert found.notes[-1] == (
+        "50 traces wait to become rows, the oldest for 2 min: rows come faster than they are put"
+        " together, or some have no root"
+    )
+    for _ in range(2):
+        found = watched.step(sample=0.1, budget=["10 rows/day"])
+        assert (found.arrived, found.judged) == (150, 10)
+        assert accounted(found)
+    assert found.pending == found.sampled - 10
+    assert not any("wait to become rows" in note for note in found.notes)
 
 
 def test_a_turn_whose_root_failed_is_an_error_although_a_model_had_answered(

@@ -42,6 +42,7 @@ def test_a_watch_is_shown_with_bands_alerts_and_a_map_that_has_a_table(store: St
         assert "<script>alert" not in page.text
         # The figures are those of the report in the terminal and in JSON, each of them.
         for rate in traffic.window.rates:
+            assert rate.interval is not None
             assert f"[{rate.interval.low:.3f}, {rate.interval.high:.3f}]" in page.text
         assert len(traffic.drift) > 3
         for line in traffic.drift:

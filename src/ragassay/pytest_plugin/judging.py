@@ -73,10 +73,12 @@ class Group:
             self.run = api.evaluate(
                 rows, options.pop("metrics", None), name=name, tell=_quiet, **options
             )
-        except (RagAssayError, TypeError) as error:
-            if getattr(error, "code", "") == "E0606":
+        except RagAssayError as error:
+            if error.code == "E0606":
                 # The store that the message would name is a copy of the recording.
                 error.fix = _RECORD
+            self.error = str(error)
+        except TypeError as error:
             self.error = str(error)
 
 

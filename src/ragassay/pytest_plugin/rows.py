@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ragassay.core import BadRow, RagAssayError, Sample, nearest
+from ragassay.core import BadRow, EnvironmentFailure, RagAssayError, Sample, nearest
 from ragassay.datasets import open_rows
 from ragassay.pytest_plugin.recording import check_recording
 
@@ -24,17 +24,23 @@ _NOT_HERE = {
     "replay": "say pytest --ragassay-replay",
 }
 """Option of `ragassay.evaluate` -> why the mark does not take it."""
+_OF_THE_MACHINE = ("E0103", "E0105", "E0402", "E0416")
+"""No recording, no key, a package that is not installed: no slip in the mark, and no reason to keep
+the other tests of the session from running.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
     """A marked test function: its rows, and the options with which they are judged. each: whether a
-    row that fails fails its test; None where that depends on whether another test asserts.
+    row that fails fails its test; None where that depends on whether another test asserts. unable:
+    why nothing can be judged here, "" where it can.
     """
 
     rows: tuple[Sample | BadRow, ...]
     options: Mapping[str, Any]
     each: bool | None
+    unable: str
 
 
 def marked(metafunc: pytest.Metafunc, mark: pytest.Mark) -> Marked:
@@ -48,7 +54,7 @@ def marked(metafunc: pytest.Metafunc, mark: pytest.Mark) -> Marked:
         _refuse(metafunc, "a test with the mark takes an argument called row")
     options = {name: value for name, value in given.items() if name not in (*_READING, *_OURS)}
     _check_names(metafunc, given)
-    _check(metafunc, options)
+    unable = _check(metafunc, options)
     if hasattr(metafunc.config, "workerinput"):
         _check_plain(metafunc, options)
     reading = {name: given[name] for name in _READING if name in given}
@@ -57,7 +63,7 @@ def marked(metafunc: pytest.Metafunc, mark: pytest.Mark) -> Marked:
         rows = tuple(itertools.islice(dataset, given.get("limit")))
     except RagAssayError as error:
         _refuse(metafunc, str(error))
-    return Marked(rows, options, given.get("each"))
+    return Marked(rows, options, given.get("each"), unable)
 
 
 def _found(rows: object, metafunc: pytest.Metafunc) -> object:
@@ -80,8 +86,10 @@ def _check_names(metafunc: pytest.Metafunc, given: Mapping[str, Any]) -> None:
             _refuse(metafunc, f"the mark has no option {name!r}.{nearest(name, known)}")
 
 
-def _check(metafunc: pytest.Metafunc, given: Mapping[str, Any]) -> None:
-    """Refuse what `ragassay.evaluate` would not take, before the application is asked anything."""
+def _check(metafunc: pytest.Metafunc, given: Mapping[str, Any]) -> str:
+    """Refuse what `ragassay.evaluate` would not take, before the application is asked anything; why
+    this machine cannot judge is returned, "" where it can.
+    """
     from ragassay.runs.calibration import with_stored_map
     from ragassay.runs.options import make_options
     from ragassay.runs.plan import make_setup
@@ -95,7 +103,11 @@ def _check(metafunc: pytest.Metafunc, given: Mapping[str, Any]) -> None:
         options = with_stored_map(make_options({**given, "replay": replay}), store)
         make_setup(options, given.get("metrics"))
     except (RagAssayError, TypeError, ValueError) as error:
-        _refuse(metafunc, str(error))
+        code = getattr(error, "code", "")
+        if not isinstance(error, EnvironmentFailure) and code not in _OF_THE_MACHINE:
+            _refuse(metafunc, str(error))
+        return str(error)
+    return ""
 
 
 def _check_plain(metafunc: pytest.Metafunc, options: Mapping[str, Any]) -> None:

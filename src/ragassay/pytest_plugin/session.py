@@ -128,6 +128,9 @@ class JudgedSession:
         row = _row_of(pyfuncitem)
         if row is None:
             return None
+        unable = self._marked[self._definition(pyfuncitem)].unable
+        if unable:
+            pytest.fail(unable, pytrace=False)
         if isinstance(row, BadRow):
             pytest.fail(f"{row.place}: {row.what} {row.why} {row.fix}", pytrace=False)
         names = pyfuncitem._fixtureinfo.argnames

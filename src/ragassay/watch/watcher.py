@@ -46,6 +46,8 @@ _LONGEST_PAUSE_S = 600.0
 _BEHIND_S = 900.0
 """Seconds that spans may wait to become a row, before that is told of."""
 _REPORTS = 20
+_ASSEMBLY_S = 30.0
+"""Seconds of a step in which rows are made of traces."""
 _MOST_RATED = 1_000
 _WAITS = "not sent yet"
 """What stands beside a target of an alert until it is tried; "" once it was told."""
@@ -69,6 +71,7 @@ class Watcher:
         self._tell = tell or _silent
         self._batches = Batches(store, settings)
         self._reported = self._report_s = 0.0
+        self._outrun = False
         self.interrupted = False
 
     def __enter__(self) -> Watcher:
@@ -89,7 +92,7 @@ class Watcher:
         """One step. patient: leave a judge that is down alone for a while; else ask it now."""
         self._look_at_the_clock()
         if not self._store.database.read_only:
-            AssemblyJob(self._store.span_records).catch_up()
+            self._put_together()
         self._take_ratings()
         self._take_rows()
         self._drop()
@@ -130,6 +133,14 @@ class Watcher:
         if text not in self._state.notes:
             self._state.note(text)
             self._tell(text)
+
+    def _put_together(self) -> None:
+        """Make rows of the traces that are ready; what is left over waits for the next step, so
+        that judging and alarms wait for no traffic.
+        """
+        begun = time.monotonic()
+        AssemblyJob(self._store.span_records).catch_up(seconds=_ASSEMBLY_S)
+        self._outrun = time.monotonic() - begun >= _ASSEMBLY_S
 
     def _take_ratings(self) -> None:
         state, spans = self._state, self._store.span_records
@@ -310,8 +321,11 @@ class Watcher:
         self._records.put_state(self._settings.name, self._state.to_json())
 
     def _keep(self, report: Traffic) -> None:
-        """Keep a report for those who look from outside, so that they see the same figures."""
-        kept = as_json(replace(report, map=None))
+        """Keep a report for those who look from outside, so that they see the same figures. What
+        users asked is not in it: their texts are deleted with the spans.
+        """
+        shift = report.shifted and replace(report.shifted, examples=())
+        kept = as_json(replace(report, map=None, shifted=shift))
         assert isinstance(kept, dict)
         self._state.report, self._state.seed = kept, self._settings.seed
         self._save()
@@ -403,7 +417,7 @@ class Watcher:
         yield from state.notes
         waiting, oldest = self._store.span_records.waiting()
         behind = 0.0 if oldest is None else state.now - oldest / 1000
-        if behind > _BEHIND_S:
+        if behind > _BEHIND_S or (self._outrun and waiting):
             yield (
                 f"{waiting} traces wait to become rows, the oldest for {_hours(behind)}: rows come"
                 " faster than they are put together, or some have no root"

@@ -91,9 +91,10 @@ def _adapter() -> TypeAdapter[Traffic]:
 
 
 def _rate_line(rate: Rate) -> _RateLine:
-    band = rate.interval
-    low, high = (None, None) if band is None else (band.low, band.high)
-    return _RateLine(shown_rate(rate), rate, rate.value, low, high)
+    band, shown = rate.interval, shown_rate(rate)
+    if band is None:
+        return _RateLine(shown, rate, rate.value, None, None)
+    return _RateLine(shown, rate, rate.value, band.low, band.high)
 
 
 def _filled(line: DriftLine) -> float:
