@@ -140,6 +140,7 @@ def _own_world(monkeypatch: pytest.MonkeyPatch) -> None:
         "GITHUB_ACTIONS",
         "GITHUB_STEP_SUMMARY",
         "GITHUB_WORKSPACE",
+        "RUNNER_TEMP",
         "FORCE_COLOR",
         "COLUMNS",
     ):

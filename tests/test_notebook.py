@@ -131,6 +131,33 @@ def test_judges_and_arguments_may_be_called_as_mlflow_calls_them() -> None:
     assert "kept" in (ragassay.judge.guideline_adherence.__doc__ or "")
 
 
+def test_the_judges_of_mlflow_take_the_arguments_that_mlflow_documents() -> None:
+    with LLMServer(keep_bodies=True) as server:
+        asked = {"model": "openai:/mock", "base_url": server.url, "extra_headers": {"X-Team": "a"}}
+        safe = ragassay.judge.is_safe(content="I am a happy person.", name="calm", **asked)
+        assert (safe.metric, safe.value) == ("calm", 1.0)
+        assert "I am a happy person." in str(server.bodies[-1])
+        context = {"request": "Who?", "response": "Hello.", "tier": {"level": "gold"}}
+        polite = ragassay.judge.meets_guidelines(guidelines="Be kind.", context=context, **asked)
+        assert [part.text for part in polite.parts] == ["Be kind."]
+        body = str(server.bodies[-1])
+        assert "Who?" in body
+        assert "tier: " in body
+        assert "gold" in body
+        named = ragassay.judge.guideline_adherence(
+            request="Who?",
+            guidelines={"tone": ["Be kind."], "length": ["Be short.", "One sentence."]},
+            guidelines_context={"lookup": "3 rows"},
+            assessment_name="rules",
+            **asked,
+        )
+        assert (named.metric, len(named.parts)) == ("rules", 3)
+        # Without a response the context is what is judged.
+        assert "lookup: 3 rows" in str(server.bodies[-1])
+
+
 def test_a_field_under_two_names_is_refused() -> None:
+    with pytest.raises(SetupError, match="content and response say the same"):
+        ragassay.judge.is_safe(content="a", response="b")
     with pytest.raises(SetupError, match="Two arguments give the row's question"):
         ragassay.judge.answer_relevance(question="a", request="b", response="c")

@@ -1,5 +1,5 @@
 """Doses of spans for `ragassay receive`: rate and wait at a pace, lag, cost, gRPC, one large trace,
-kills, overload, bad spans, a full disk, retention.
+kills, overload, bad spans, a full disk, retention, and twenty minutes with `ragassay serve`.
 
     python benchmarks/ingest/run.py [--seconds 60] [--pace 12000] [--kills 20] [--only pace,kills]
 
@@ -14,12 +14,14 @@ import argparse
 import gzip
 import http.client
 import json
+import math
 import os
 import random
 import resource
 import shutil
 import sqlite3
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -28,7 +30,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
@@ -154,7 +156,7 @@ class Dose:
 
 
 def send(
-    receiver: Receiver,
+    receiver: Receiver | Served,
     export: Export,
     *,
     seconds: float,
@@ -241,7 +243,7 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def identity(receiver: Receiver) -> tuple[bool, dict[str, int]]:
+def identity(receiver: Receiver | Served) -> tuple[bool, dict[str, int]]:
     """(whether received is stored + rejected + duplicate, the four)."""
     names = ("received", "stored", "duplicate", "rejected")
     counts = {name: int(receiver.metric(f"ragassay_records_{name}_total")) for name in names}
@@ -570,6 +572,131 @@ def run_retention(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+class Served:
+    """`ragassay serve` in a folder, on a free port: pages and receiver. A context manager."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.headers = {"authorization": "Bearer a-token-of-the-benchmark-0123456789"}
+
+    def __enter__(self) -> Self:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "ragassay", "serve", "--port", "0", "--quiet", "1"],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT / "src"),
+                "RAGASSAY_WEB_TOKEN": self.headers["authorization"].removeprefix("Bearer "),
+            },
+        )
+        assert self.process.stdout is not None
+        address = self.process.stdout.readline().strip().rstrip("/")
+        self.port = int(address.rsplit(":", 1)[1])
+        until = time.monotonic() + 30
+        while self.fetch("/readyz")[1] != 200 and time.monotonic() < until:
+            time.sleep(0.1)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def fetch(self, path: str) -> tuple[float, int, str]:
+        """(seconds, status, text) of a page; status 0 where nobody answers."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        began = time.monotonic()
+        try:
+            connection.request("GET", path, headers=self.headers)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        except (OSError, http.client.HTTPException):
+            return time.monotonic() - began, 0, ""
+        finally:
+            connection.close()
+        return time.monotonic() - began, answer.status, text
+
+    def metric(self, name: str) -> float:
+        """A figure of `/metrics`; 0 where it is not there."""
+        lines = self.fetch("/metrics")[2].splitlines()
+        return next((float(line.split()[-1]) for line in lines if line.startswith(name)), 0.0)
+
+
+@dataclass
+class Looked:
+    """What somebody who looks at the pages all the time saw, and how the server grew meanwhile."""
+
+    waits: list[float] = field(default_factory=list)
+    statuses: Counter[int] = field(default_factory=Counter)
+    memory: list[tuple[float, int]] = field(default_factory=list)
+    most_log: int = 0
+    lags: list[float] = field(default_factory=list)
+
+    def look(self, server: Served, stop: threading.Event, began: float) -> None:
+        """Ask for a page a second, in turn, until told to stop."""
+        trace = (1).to_bytes(15, "big") + bytes(1)
+        pages = ("/traces", f"/traces/{trace.hex()}", "/traffic")
+        number = minute = 0
+        while not stop.wait(1.0):
+            waited, status, _ = server.fetch(pages[number % len(pages)])
+            number += 1
+            self.waits.append(waited)
+            self.statuses[status] += 1
+            self.memory.append((time.monotonic() - began, rss(server.process.pid)))
+            log = (server.folder / ".ragassay").glob("*.db-wal")
+            self.most_log = max([self.most_log, *(path.stat().st_size for path in log)])
+            if time.monotonic() - began > 60 * minute:
+                minute += 1
+                self.lags.append(server.metric("ragassay_assembly_lag_seconds"))
+
+    def slope(self, after: float) -> float:
+        """MB an hour that memory grew by after so many seconds, by least squares."""
+        later = [(at / 3600, size / 1e6) for at, size in self.memory if at >= after]
+        if len(later) < 3:
+            return math.nan
+        return statistics.linear_regression(*zip(*later, strict=True)).slope
+
+    def quantile(self, share: float) -> float:
+        """Milliseconds that a page took."""
+        ordered = sorted(self.waits)
+        return 1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+
+
+def run_endurance(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """3,000 spans a second for --minutes, while somebody looks at the pages."""
+    seen = Looked()
+    stop = threading.Event()
+    with Served(folder) as server:
+        looking = threading.Thread(target=seen.look, args=(server, stop, time.monotonic()))
+        looking.start()
+        dose = send(server, Export(), seconds=60 * options.minutes, pace=3_000)
+        stop.set()
+        looking.join()
+        holds, counts = identity(server)
+    lost, twice = lost_and_twice(folder, dose.acknowledged)
+    (database,) = (folder / ".ragassay").glob("*.db")
+    return {
+        "minutes": options.minutes,
+        "acknowledged spans/s": round(dose.rate),
+        "answers": dict(dose.statuses),
+        "p99 ms": round(dose.quantile(0.99)),
+        "lost": lost,
+        "twice": twice,
+        "received = stored + rejected + duplicate": holds,
+        "counts": counts,
+        "largest lag of the assembler, s": round(max(seen.lags, default=0.0), 1),
+        "pages asked for": dict(seen.statuses),
+        "a page, median ms": round(seen.quantile(0.5)),
+        "a page, p95 ms": round(seen.quantile(0.95)),
+        "most RSS MB": round(dose.most_rss / 1e6),
+        "RSS, MB an hour after 10 minutes": round(seen.slope(600), 1),
+        "most of the write-ahead log, MiB": round(seen.most_log / 2**20, 1),
+        "store, MB": round(database.stat().st_size / 1e6),
+    }
+
+
 DOSES = {
     "pace": ("K1, K8: a pace", run_pace),
     "lag": ("K1: the assembler's lag at 2,000 spans/s", run_lag),
@@ -581,6 +708,7 @@ DOSES = {
     "bad": ("K5: bad spans", run_bad),
     "full": ("K6: a full disk", run_full),
     "retention": ("K7: retention under load", run_retention),
+    "endurance": ("K4: 3,000 spans/s with somebody at the pages", run_endurance),
 }
 
 
@@ -590,6 +718,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--pace", type=float, default=12_000)
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--minutes", type=float, default=20, help="of the dose `endurance`")
     parser.add_argument("--only", default=",".join(DOSES))
     parser.add_argument("--no-write", action="store_true")
     options = parser.parse_args()

@@ -34,6 +34,16 @@ ABOUT = {
     "paraphrased, held back": (
         "Other texts of the same kind, written before those rules and measured once they stood."
     ),
+    "other domains, built on": (
+        "Texts on sport, school, animals, stage and home, a question with each, written before the"
+        " rules on parallel clauses, exceptions, places and amounts compared, which were built on"
+        " these."
+    ),
+    "other domains, held back": (
+        "The other half of those texts, told apart by a hash of their names before any was judged."
+        " No row of it was looked at; its totals were, three times: before the rules, between them"
+        " and here."
+    ),
     "rules, dev rows": (
         "Good twins are dev rows that people called supported; rules planted the fault."
     ),

@@ -2,9 +2,10 @@
 
 A line of a file of pairs: {"id", "kind", "question", "contexts", "good", "bad"}; "question" may be
 missing. rows_by_hand.jsonl and rows_close_by_hand.jsonl were written for this benchmark, and the
-two everyday files, of 20 texts each, and the two paraphrased ones, of 30 and 20 texts, before the
-rules that they measure: the rules were built on the first of each, and the second was only
-measured.
+two everyday files, of 20 texts each, the two paraphrased ones, of 30 and 20 texts, and the two of
+other domains, of 11 and 9 texts, before the rules that they measure: the rules were built on the
+first of each, and the second was only measured. Of the 20 texts of other domains (sport, school,
+animals, stage and home), a hash of the name says which file one is in.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ BY_HAND = {
     "everyday, held back": Path(__file__).with_name("everyday_held_back.jsonl"),
     "paraphrased, built on": Path(__file__).with_name("paraphrased_built_on.jsonl"),
     "paraphrased, held back": Path(__file__).with_name("paraphrased_held_back.jsonl"),
+    "other domains, built on": Path(__file__).with_name("other_domains_built_on.jsonl"),
+    "other domains, held back": Path(__file__).with_name("other_domains_held_back.jsonl"),
 }
 
 

@@ -4,7 +4,9 @@
 
 Rows are made up (seeded) and put into a store as a finished run; a server in this process answers
 over HTTP on the same machine, and each kind of page is asked for again and again with other
-filters. First paint is measured in Chromium where it is there.
+filters: by the clock, and in processor time of server and client together, which holds on a machine
+that others use as well. First paints and what a key takes are measured in Chromium where it is
+there; then the table of 100 runs.
 """
 
 from __future__ import annotations
@@ -91,23 +93,23 @@ def rows(count: int, seed: int) -> Iterator[RowResult]:
         yield RowResult(index, sample, tuple(scores), Diagnosis(verdict, cause))
 
 
-def fill(store: Store, count: int, seed: int) -> None:
+def fill(store: Store, count: int, seed: int, run_id: str = RUN) -> None:
     """Put the rows into the store as a finished run."""
     judge = JudgeInfo("offline", {}, {}, "unmeasured")
     manifest = Manifest(
-        RUN, "2026-01-01T00:00:00+00:00", "0", "memory", "h", count, {}, METRICS, judge
+        run_id, "2026-01-01T00:00:00+00:00", "0", "memory", "h", count, {}, METRICS, judge
     )
     store.create_run(manifest)
-    store.acquire(RUN)
+    store.acquire(run_id)
     batch: list[RowResult] = []
     for row in rows(count, seed):
         batch.append(row)
         if len(batch) == BATCH:
-            store.put_rows(RUN, batch)
+            store.put_rows(run_id, batch)
             batch = []
-    store.put_rows(RUN, batch)
-    store.update_run(RUN, state=RunState.FINISHED, stop_reason="", ledger=Ledger(), seconds=1.0)
-    store.release(RUN)
+    store.put_rows(run_id, batch)
+    store.update_run(run_id, state=RunState.FINISHED, stop_reason="", ledger=Ledger(), seconds=1.0)
+    store.release(run_id)
 
 
 class Client:
@@ -224,21 +226,54 @@ def measure_index(path: Path) -> None:
         )
 
 
-def first_paint(server: object, link: str) -> list[float]:
-    """Seconds from the request to the first paint of the overview in Chromium, ten times."""
+PAINTED = {"overview": f"/runs/{RUN}", "rows": f"/runs/{RUN}/rows", "list of runs": "/"}
+# From a key to the next frame in which its effect is painted.
+A_KEY = """() => new Promise((done) => {
+  const start = performance.now();
+  document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "j", bubbles: true }));
+  requestAnimationFrame(() => setTimeout(() => done(performance.now() - start), 0));
+})"""
+
+
+def in_the_browser(server: object) -> None:
+    """Print the seconds from a request to the first paint of a page, ten times each, and the
+    milliseconds from the key j to the next line, fifty times.
+    """
     from support.browsing import chromium
 
-    times = []
     with chromium() as browser:
         page = browser.new_page()
-        page.goto(link)
-        for _ in range(10):
-            page.reload()
-            page.wait_for_load_state("load")
-            page.wait_for_timeout(300)
-            found = page.evaluate("performance.getEntriesByName('first-contentful-paint')")
-            times += [entry["startTime"] / 1000 for entry in found]
-    return times
+        page.goto(server.link(f"/runs/{RUN}"))  # type: ignore[attr-defined]
+        page.wait_for_timeout(1000)
+        for name, path in PAINTED.items():
+            times = []
+            for _ in range(10):
+                page.goto(server.address + path)  # type: ignore[attr-defined]
+                page.wait_for_timeout(300)
+                found = page.evaluate("performance.getEntriesByName('first-contentful-paint')")
+                times += [entry["startTime"] / 1000 for entry in found]
+            print(f"first paint, {name}: {quantile(times, 0.5):.3f} s, at most {max(times):.3f} s")
+        page.goto(f"{server.address}/runs/{RUN}/rows")  # type: ignore[attr-defined]
+        keys = [page.evaluate(A_KEY) for _ in range(50)]
+        print(f"the key j: {quantile(keys, 0.5):.0f} ms, 95 %: {quantile(keys, 0.95):.0f} ms")
+
+
+def hundred_runs(folder: Path, seed: int) -> None:
+    """Print what the table of 100 runs of 50 rows takes, first and then."""
+    with Store.open(folder / "hundred.db") as store:
+        for number in range(0 if store.newest() else 100):
+            fill(store, 50, seed + number, f"run{number:03}")
+        server = start_server(store, WebSettings(rate=100_000.0))
+        server.start()
+        client = Client(server.address, server.settings.token)
+        for name in ("first", "then", "then"):
+            start = time.process_time()
+            seconds, body = client.get("/compare")
+            busy = time.process_time() - start
+            print(f"100 runs by metric, {name}: {seconds:.3f} s, {busy:.3f} s of CPU,"
+                  f" {body.count(b'being counted')} notes of runs still being counted")  # fmt: skip
+            time.sleep(3)
+        server.stop()
 
 
 def main() -> None:
@@ -280,26 +315,26 @@ def measure(server: object, client: Client, given: argparse.Namespace) -> None:
     while b"Counting" in client.get(f"/runs/{RUN}")[1]:
         time.sleep(0.5)
     print(f"figures counted in {time.perf_counter() - start:.0f} s more", flush=True)
-    print("\n| page | median, ms | 95 %, ms | longest, ms | KB |\n|---|---|---|---|---|")
+    heads = "page | median, ms | 95 %, ms | CPU: median, ms | CPU: 95 %, ms | KB"
+    print(f"\n| {heads} |\n|---|---|---|---|---|---|")
     for name, addresses in questions(random.Random(1)).items():
-        times, size = [], 0
+        times, busy, size = [], [], 0
         for address in addresses:
+            start = time.process_time()
             seconds, body = client.get(address)
+            busy.append(1000 * (time.process_time() - start))
             times.append(1000 * seconds)
             size = max(size, len(body))
-        print(
-            f"| {name} | {quantile(times, 0.5):.0f} | {quantile(times, 0.95):.0f} |"
-            f" {max(times):.0f} | {size / 1000:.0f} |",
-            flush=True,
-        )
+        cells = [quantile(values, share) for values in (times, busy) for share in (0.5, 0.95)]
+        words = " | ".join(f"{cell:.0f}" for cell in cells)
+        print(f"| {name} | {words} | {size / 1000:.0f} |", flush=True)
     static = server.application.site.static  # type: ignore[attr-defined]
     for name, (content, _) in static.items():
         print(f"\n{name}: {len(gzip.compress(content)) / 1000:.1f} KB compressed", end="")
     print()
     if not given.no_browser:
-        link = server.link(f"/runs/{RUN}")  # type: ignore[attr-defined]
-        times = first_paint(server, link)
-        print(f"first paint of the overview: median {quantile(times, 0.5):.3f} s")
+        in_the_browser(server)
+    hundred_runs(given.folder, given.seed)
 
 
 if __name__ == "__main__":

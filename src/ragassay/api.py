@@ -230,6 +230,42 @@ async def aresume(
     **changes: Any,
 ) -> Run:
     """`resume` for callers inside an event loop."""
+    session = await begin_again(
+        run,
+        store=store,
+        rows=rows,
+        metrics=metrics,
+        app=app,
+        retry_failed=retry_failed,
+        keep=keep,
+        watch=watch,
+        tell=tell,
+        **changes,
+    )
+    try:
+        return await session.run()
+    except BaseException:
+        session.store.close()
+        raise
+
+
+async def begin_again(
+    run: str,
+    *,
+    store: str | os.PathLike[str] | URL | None = None,
+    rows: object = None,
+    metrics: Sequence[str | Metric] | None = None,
+    app: App | None = None,
+    retry_failed: bool = False,
+    keep: Mapping[str, object] | None = None,
+    watch: Watch | None = None,
+    tell: Tell | None = None,
+    **changes: Any,
+) -> Session:
+    """A run that was stopped, taken for this process, before it goes on: its `run` drives it to its
+    end, its `stop` ends it cleanly; whoever gets it closes its `store`. Arguments and errors as for
+    `resume`.
+    """
     from ragassay import distributed
     from ragassay.runs.session import Session
 
@@ -243,7 +279,7 @@ async def aresume(
         check_keep(keep)
         plan = plan_of_resume(stored.manifest, changes, rows=rows, metrics=metrics, app=app)
         manifest = manifest_of_resume(stored.manifest, plan.options, keep)
-        session = Session(
+        return Session(
             plan,
             opened,
             manifest,
@@ -253,7 +289,6 @@ async def aresume(
             watch=watch,
             tell=tell,
         )
-        return await session.run()
     except BaseException:
         opened.close()
         raise
@@ -445,7 +480,8 @@ def _recorded(
     from ragassay.runs.session import Session
 
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    opened = open_store(store)
+    # A recording that is not there is a slip, and no empty store.
+    opened = open_store(store, make=not plan.options.replay)
     try:
         if tell is not None:
             expected = spend_before_a_run(plan, opened)

@@ -8,9 +8,11 @@ Every metric of the catalogue is a function here; `ragassay.judge.aio` has the s
 `await`, and `score` takes a metric by its printed name or one of your own. The arguments are the
 fields of a row, the metric's parameters, and those options of `ragassay.evaluate` that say who
 judges and what it may cost. Fields and judges may also be called as MLflow calls them
-(`ragassay.judge.relevance_to_query(request=..., response=...)`). The Score that comes back is the
-one a run would hold. Judgments are kept in the store like those of a run, under the name "direct":
-asking again asks nobody (but equal calls that run at the same time do not know of each other).
+(`ragassay.judge.relevance_to_query(request=..., response=...)`), with the arguments of its judges
+(`is_safe(content=...)`, `meets_guidelines(guidelines=..., context={...})`, `name=`, `model=`). The
+Score that comes back is the one a run would hold. Judgments are kept in the store like those of a
+run, under the name "direct": asking again asks nobody (but equal calls that run at the same time do
+not know of each other).
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from ragassay.core import (
     nearest,
 )
 from ragassay.metrics import Metric, catalogue
+from ragassay.metrics.other_names import MLFLOW_JUDGES
 from ragassay.runs.options import make_options
 from ragassay.runs.plan import Plan, make_plan, manifest_of
 from ragassay.version import __version__
@@ -63,18 +66,7 @@ ROW = (
 )
 """The arguments that make up the row; as in a file of rows."""
 
-JUDGES = {
-    # Agent Evaluation, then mlflow.genai.judges.
-    "relevance_to_query": "answer_relevance",
-    "guideline_adherence": "guidelines",
-    "is_context_relevant": "chunk_relevance",
-    "is_context_sufficient": "context_sufficiency",
-    "is_correct": "correctness",
-    "is_grounded": "groundedness",
-    "is_safe": "safety",
-    "meets_guidelines": "guidelines",
-}
-"""The name of a judge in MLflow -> the metric, where it is another name."""
+JUDGES = MLFLOW_JUDGES
 
 OPTIONS = (
     "judge",
@@ -119,7 +111,10 @@ def score(metric: str | Metric, **arguments: Any) -> Score:
 
 async def ascore(metric: str | Metric, **arguments: Any) -> Score:
     """`score` for callers inside an event loop."""
+    from ragassay.datasets.mlflow_arguments import read_arguments
+
     store = arguments.pop("store", None)
+    arguments, title = read_arguments(arguments, metric=str(metric).partition("(")[0])
     arguments = _by_field(arguments, str(metric))
     # A field given as None is one that the row does not have.
     fields_of_row = {name: arguments.pop(name, None) for name in ROW}
@@ -138,7 +133,8 @@ async def ascore(metric: str | Metric, **arguments: Any) -> Score:
     plan = replace(plan, metrics=plan.metrics[:1])
     opened = open_store(store)
     try:
-        return await _judge_row(plan, opened)
+        judged = await _judge_row(plan, opened)
+        return replace(judged, metric=title) if title else judged
     finally:
         await plan.model.close()
         opened.close()

@@ -137,6 +137,31 @@ def test_json_tables_of_columns_are_rows(tmp_path):
         assert [(s.question, s.response) for s in items] == [("a", "c"), ("b", "d")]
 
 
+@pytest.mark.parametrize(
+    ("keys", "ids", "questions"),
+    [
+        (("a", "b"), ["a", "b"], [None, None]),
+        (("0", "1"), ["row-1", "row-2"], [None, None]),
+        (("Why?", "How?"), ["row-1", "row-2"], ["Why?", "How?"]),
+    ],
+    ids=["ids", "DataFrame.to_json(orient='index')", "questions"],
+)
+def test_an_object_of_rows_is_rows_and_its_keys_are_their_ids_or_questions(
+    tmp_path, keys, ids, questions
+):
+    table = {key: {"answer": f"A {key}", "contexts": ["c"]} for key in keys}
+    rows = read(tmp_path, json.dumps(table).encode(), "rows.json")
+    assert [row.id for row in rows] == ids
+    assert [row.question for row in rows] == questions
+    assert [row.response for row in rows] == [f"A {key}" for key in keys]
+
+
+def test_one_row_whose_fields_are_objects_of_the_same_names_stays_one(tmp_path):
+    row = {"inputs": {"question": "Q"}, "outputs": {"question": "Q", "answer": "A"}}
+    (read_row,) = read(tmp_path, json.dumps(row).encode(), "rows.json")
+    assert (read_row.question, read_row.response) == ("Q", "A")
+
+
 def test_a_table_whose_names_and_lines_stand_apart_is_rows(tmp_path):
     """What DataFrame.to_json(orient="split") and MLflow write; also under "data", as columns."""
     split = {"columns": ["question", "contexts"], "data": [["Q", ["c"]], ["R", ["d"]]]}

@@ -171,6 +171,31 @@ def test_a_file_of_unknown_names_only_is_read_by_the_guess(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("question", "response"),
+    [("user_msg", "bot"), ("client_text", "gpt4_says"), ("ticket", "model"), ("human", "ai")],
+)
+def test_columns_named_after_who_speaks_are_guessed_where_they_hold_sentences(question, response):
+    data = rows(**{question: QUESTION, response: ANSWER, "kb": [PASSAGE], "agent": "m-1"})
+    taken = plan(data, yes=True)
+    assert taken.scan.mapping == {question: "question", "kb": "contexts", response: "response"}
+
+
+def test_a_column_that_names_the_user_or_the_model_is_not_taken_for_what_they_said():
+    data = rows(user="u-17", model="m-1", asked_text=QUESTION, reply=ANSWER, kb=[PASSAGE])
+    taken = plan(data, yes=True)
+    assert taken.scan.mapping == {
+        "asked_text": "question",
+        "kb": "contexts",
+        "reply": "response",
+    }
+
+
+def test_of_two_columns_that_ask_none_is_taken():
+    data = rows(first=QUESTION, second="And how wide is {name}?", reply=ANSWER, kb=[PASSAGE])
+    assert "'question': 'COLUMN'" in refused(data).fix
+
+
+@pytest.mark.parametrize(
     ("question", "contexts", "response"),
     [
         ("Frage", "Kontext", "Antwort"),

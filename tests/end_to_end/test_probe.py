@@ -9,6 +9,9 @@ import json
 import pytest
 
 from ragassay.core import BudgetExhausted, SetupError
+from ragassay.runs.kept_reports import kept_reports
+from ragassay.runs.report_items import items_of, sample_text
+from ragassay.store import Store
 from ragassay.testing import LLMServer
 from ragassay.trust.battery.trials import FAMILIES
 from ragassay.trust.measure.probing import probe
@@ -35,6 +38,20 @@ def store(tmp_path):
     return str(tmp_path / "s.db")
 
 
+def check_items(store, result) -> None:
+    """Each pair that was judged wrongly or lost is an item of the kept report, with its row."""
+    with Store.open(store) as opened:
+        (report,) = kept_reports(opened)
+        totals = {group.name.partition(":")[0]: group.total for group in report.groups}
+        due = {f.family: f.wrong + f.lost for f in result.families if f.wrong + f.lost}
+        assert totals == due
+        for _, item in items_of(opened, report.id, 0, 3):
+            assert item.run in report.runs
+            judged = opened.row_at(item.run, item.index)
+            assert judged is not None
+            assert sample_text(judged.sample) == item.after != item.before
+
+
 def test_the_offline_judge_goes_through_every_family_without_a_key_and_the_same_way_each_time(
     store,
 ) -> None:
@@ -57,6 +74,7 @@ def test_the_offline_judge_goes_through_every_family_without_a_key_and_the_same_
         interval = family.rate.interval
         assert interval is None or 0 <= interval.low <= present(family.rate.value)
     assert any("answer_accuracy_dual" in note for note in first.notes)
+    check_items(store, first)
     again = probe(items=15, store=store, no_network=True)
     assert (again.probes, again.families, again.base) == (first.probes, first.families, first.base)
     assert "holds in" in first.sentence

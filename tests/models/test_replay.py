@@ -54,9 +54,28 @@ def test_a_judgment_that_is_not_recorded_is_an_error_that_names_the_row(tmp_path
 
 
 def test_no_key_is_needed_for_the_providers_own_service(tmp_path: Path) -> None:
+    ragassay.evaluate(ROWS, METRICS, store=tmp_path / "s.db").close()
     with pytest.raises(EnvironmentFailure) as caught:
         ragassay.evaluate(ROWS, METRICS, judge="openai:x", store=tmp_path / "s.db", replay=True)
     assert caught.value.code == "E0606"
+
+
+def test_the_offline_judge_judges_nothing_anew(tmp_path: Path) -> None:
+    store = tmp_path / "s.db"
+    with ragassay.evaluate(ROWS, METRICS, store=store) as run:
+        recorded = run["books"].scores
+    with ragassay.evaluate(ROWS, METRICS, store=store, replay=True) as run:
+        assert run["books"].scores == recorded
+    changed = [{**ROWS[0], "response": "Three weeks."}]
+    with pytest.raises(EnvironmentFailure, match="the store holds none by the offline model"):
+        ragassay.evaluate(changed, METRICS, store=store, replay=True)
+
+
+def test_a_recording_that_is_not_there_is_said_and_not_made(tmp_path: Path) -> None:
+    with pytest.raises(SetupError) as caught:
+        ragassay.evaluate(ROWS, METRICS, store=tmp_path / "s.db", replay=True)
+    assert caught.value.code == "E0103"
+    assert not (tmp_path / "s.db").exists()
 
 
 def test_recorded_judgments_and_batches_exclude_each_other(tmp_path: Path) -> None:

@@ -116,6 +116,13 @@ def test_a_session_that_is_stopped_judges_nothing_and_meets_no_gate(suite: Suite
     assert not (suite.folder / ".ragassay").exists()
 
 
+def test_a_session_is_stopped_by_the_first_row_that_fails_as_pytest_would(suite: Suite) -> None:
+    suite.write("test_rag.py", TESTS.replace("    said =", "    assert number != 2\n    said ="))
+    done = suite("-v", "-x")
+    assert done.last == "1 failed, 2 passed"
+    assert "test_app: not judged: the session was stopped" in done.out
+
+
 def test_a_row_on_which_the_application_fails_is_a_failed_test_and_no_answer(suite: Suite) -> None:
     suite.write(
         "test_rag.py", TESTS.replace("    said =", "    assert number != 3, 'no index'\n    said =")
@@ -178,6 +185,44 @@ def test_small(ragassay_run):
     assert names in done.out or "with of=: test_recorded, test_async[small]" in done.out
 
 
+RECORDED = """
+import pytest
+
+@pytest.mark.ragassay(rows="rows.jsonl", metrics=["groundedness"])
+def test_app(row):
+    if row.id == "r1":
+        pytest.skip("no answer today")
+    return {"response": row.question, "contexts": [row.question]}
+
+def test_gate(ragassay_run):
+    ragassay_run.assert_metric("groundedness", at_least=0.9, by="mean", coverage=0.9)
+"""
+
+
+def test_without_the_recording_no_row_is_answered_and_every_one_fails(suite: Suite) -> None:
+    suite.write("test_rag.py", RECORDED)
+    absent = suite("-q", "--ragassay-store", "kept.db", "--ragassay-replay")
+    # The application was not asked, and other tests would have run.
+    assert absent.last == "7 failed"
+    assert "E0103: There is no recording of judgments at this place." in absent.out
+    assert not (suite.folder / "kept.db").exists()
+
+
+def test_a_replay_leaves_the_recording_as_it_is_and_counts_skipped_rows(suite: Suite) -> None:
+    suite.write("test_rag.py", RECORDED)
+    option = ("--ragassay-store", "kept.db")
+    recorded = suite("-q", *option)
+    kept = (suite.folder / "kept.db").read_bytes()
+    replayed = suite("-q", *option, "--ragassay-replay")
+    # 5 of 6 rows answered are 83 %.
+    for done in (recorded, replayed):
+        assert (done.code, done.last) == (3, "5 passed, 1 skipped, 1 undecided")
+        assert "0 fail, 0 undecided; 1 of 6 rows skipped" in done.out
+        assert "5 of 6 rows were answered, below the floor of 90% (1 of 6 rows skipped)" in done.out
+    assert (suite.folder / "kept.db").read_bytes() == kept
+    assert [file.name for file in suite.folder.glob("kept.db*")] == ["kept.db"]
+
+
 MISTAKES = {
     "@pytest.mark.ragassay\ndef test_x(row): pass": "the mark takes rows",
     '@pytest.mark.ragassay(rows="no.jsonl")\ndef test_x(row): pass': "no.jsonl",
@@ -185,6 +230,15 @@ MISTAKES = {
     '@pytest.mark.ragassay(rows="rows.jsonl", metrics=["grounded"])\n'
     'def test_x(row): return "x"\n'
     "def test_y(ragassay_run): ragassay_run.assert_metric('groundedness', at_least=0)": "No metric",
+    '@pytest.mark.ragassay(rows="rows.jsonl", metrcs=["mrr"])\ndef test_x(row): return "x"': (
+        "the mark has no option 'metrcs'. Did you mean 'metrics'?"
+    ),
+    '@pytest.mark.ragassay(rows="rows.jsonl", judge="opnai:x")\ndef test_x(row): return "x"': (
+        "opnai"
+    ),
+    '@pytest.mark.ragassay(rows="rows.jsonl", app=len)\ndef test_x(row): return "x"': (
+        "the mark has no option 'app': what the test returns"
+    ),
     "def test_x(ragassay_run): ragassay_run.assert_metric('mrr', at_least=1, of='test_z')": (
         "no test of this session has rows that are called 'test_z'"
     ),
@@ -202,8 +256,8 @@ def test_a_mistake_is_said_and_never_passes(suite: Suite) -> None:
     done = suite("-q", "--continue-on-collection-errors")
     for words in MISTAKES.values():
         assert words in done.out, words
-    # The rows whose metric does not exist were answered, and nothing else passed.
-    assert done.last == "4 failed, 6 passed, 3 errors"
+    # A slip in a mark is found before any row is answered.
+    assert done.last == "3 failed, 7 errors"
 
 
 HOSTILE = """

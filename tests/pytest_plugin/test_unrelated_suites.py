@@ -46,12 +46,10 @@ def test_an_unrelated_suite_imports_nothing_opens_no_socket_and_prints_no_more(
     suite = Suite(tmp_path)
     suite.write("test_own.py", SUITE)
     suite.write("conftest.py", CONFTEST)
-    # Others that are installed here open a socket (reruns) or import much.
-    alone = ("-v", "-p", "no:hypothesispytest", "-p", "no:llmock", "-p", "no:rerunfailures")
-    done = suite(*alone)
+    done = suite("-v")
     assert (done.code, done.last) == (0, "1 passed")
     suite.write("test_own.py", "def test_nothing_of_ours_is_there(): pass\n")
-    without = suite(*alone, "-p", "no:ragassay")
+    without = suite("-v", "-p", "no:ragassay")
 
     def comparable(out: str) -> list[str]:
         lines = re.sub(r" in \d+\.\d+s", "", out).splitlines()
@@ -61,7 +59,7 @@ def test_an_unrelated_suite_imports_nothing_opens_no_socket_and_prints_no_more(
 
 
 @pytest.mark.timing
-def test_the_plugin_costs_a_session_less_than_ten_milliseconds() -> None:
+def test_importing_the_plugin_takes_less_than_ten_milliseconds() -> None:
     seconds = []
     for _ in range(5):
         done = subprocess.run([sys.executable, "-c", TIMED], capture_output=True, check=True)

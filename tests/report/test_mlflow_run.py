@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,30 +38,25 @@ ROWS = [
         "usage": {"total_tokens": 10, "latency": 1.5},
     },
 ]
-TABLE = """
-import sys
-import mlflow
-mlflow.set_tracking_uri(sys.argv[1])
-mlflow.set_experiment("assay")
-table = mlflow.load_table("eval_results.json", run_ids=[sys.argv[2]])
-print(table.to_json(orient="records"))
-"""
 # A process of its own: importing MLflow raises warnings of its own dependencies, which are no fault
-# here.
-READ = """
+# here. argv: the address of MLflow, our store.
+WRITE_AND_READ = """
 import json, sys
+import ragassay
+with ragassay.open_run("last", store=sys.argv[2]) as run:
+    written = run.to_mlflow(tracking_uri=sys.argv[1], experiment="assay")
+import mlflow
 from mlflow.tracking import MlflowClient
 client = MlflowClient(tracking_uri=sys.argv[1])
 (run,) = client.search_runs([client.get_experiment_by_name("assay").experiment_id])
-files = sorted(f.path for f in client.list_artifacts(run.info.run_id, "ragassay"))
+assert run.info.run_id == written
+files = sorted(f.path for f in client.list_artifacts(written, "ragassay"))
 data, status = run.data, run.info.status
 print(json.dumps({"metrics": data.metrics, "tags": data.tags, "files": files, "status": status}))
-"""
-WRITE = """
-import sys
-import ragassay
-with ragassay.open_run("last", store=sys.argv[2]) as run:
-    print(run.to_mlflow(tracking_uri=sys.argv[1], experiment="assay"))
+mlflow.set_tracking_uri(sys.argv[1])
+mlflow.set_experiment("assay")
+table = mlflow.load_table("eval_results.json", run_ids=[written])
+print(table.to_json(orient="records"))
 """
 
 
@@ -70,17 +66,31 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "s.db"
 
 
-def python(script: str, *arguments: str, cwd: Path) -> str:
+def written_and_read(address: str, store: Path, folder: Path) -> tuple[Any, Any]:
+    """The run and the rows of its table, as MLflow's client reads them back."""
     done = subprocess.run(
-        [sys.executable, "-c", script, *arguments],
-        cwd=cwd,
+        [sys.executable, "-c", WRITE_AND_READ, address, str(store)],
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    run, table = done.stdout.splitlines()[-2:]
+    return json.loads(run), json.loads(table)
+
+
+def check_run(read: Any, store: Path) -> None:
+    """What MLflow has of the run is what the run says."""
+    with ragassay.open_run(store=store) as run:
+        assert read["metrics"] == pytest.approx(mlflow_metrics(run.summary))
+        assert read["tags"]["ragassay.run"] == run.id
+    assert read["files"] == ["ragassay/report.html", "ragassay/rows.jsonl"]
+    assert read["status"] == "FINISHED"
+    assert json.loads(read["tags"]["mlflow.loggedArtifacts"]) == [
+        {"path": "eval_results.json", "type": "table"}
+    ]
 
 
 @pytest.mark.slow
@@ -102,29 +112,21 @@ def test_figures_stand_under_the_names_of_agent_evaluation(store: Path) -> None:
     assert "response/llm_judged/correctness/rating/percentage" not in figures, "it was not measured"
 
 
-@pytest.mark.slow
-def test_mlflow_reads_back_what_was_written(store: Path, tmp_path: Path) -> None:
+@pytest.mark.soak
+def test_a_database_gives_back_what_was_written(store: Path, tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path / 'mlflow.db'}"
-    python(WRITE, address, str(store), cwd=tmp_path)
-    read = json.loads(python(READ, address, cwd=tmp_path).splitlines()[-1])
-    with ragassay.open_run(store=store) as run:
-        assert read["metrics"] == pytest.approx(mlflow_metrics(run.summary))
-        assert read["tags"]["ragassay.run"] == run.id
-    assert read["files"] == ["ragassay/report.html", "ragassay/rows.jsonl"]
-    assert read["status"] == "FINISHED"
-    assert json.loads(read["tags"]["mlflow.loggedArtifacts"]) == [
-        {"path": "eval_results.json", "type": "table"}
-    ]
+    run, table = written_and_read(address, store, tmp_path)
+    check_run(run, store)
+    assert [row["request_id"] for row in table] == ["good", "bad"]
 
 
 @pytest.mark.slow
-def test_a_file_store_gives_the_rows_back_under_the_names_of_agent_evaluation(
+def test_a_file_store_gives_back_figures_and_rows_under_the_names_of_agent_evaluation(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    address = (tmp_path / "mlruns").as_uri()
-    written = python(WRITE, address, str(store), cwd=tmp_path).splitlines()[-1]
-    good, bad = json.loads(python(TABLE, address, written, cwd=tmp_path).splitlines()[-1])
+    run, (good, bad) = written_and_read((tmp_path / "mlruns").as_uri(), store, tmp_path)
+    check_run(run, store)
     assert good["request"] == "When was the bridge opened?"
     assert good["retrieved_context"][0] == {
         "content": "The bridge was opened in 1937.",
@@ -143,6 +145,39 @@ def test_a_file_store_gives_the_rows_back_under_the_names_of_agent_evaluation(
     assert bad["response/llm_judged/groundedness/error_message"] is None
     assert bad["response/overall_assessment/rating"] == "no"
     assert "Try: " in bad["response/overall_assessment/rationale"]
+
+
+def test_what_the_application_spent_is_written_and_read_back_whatever_was_measured(
+    tmp_path: Path,
+) -> None:
+    # Totals are stated by one row and follow for the other; the means are (30 + 15) / 2 and 10.
+    rows = [ROWS[0], {**ROWS[1], "usage": {"input_tokens": 10, "output_tokens": 5}}]
+    with ragassay.evaluate(rows, "token_f1", store=tmp_path / "s.db") as run:
+        figures = mlflow_metrics(run.summary)
+        frame = run.to_pandas(style="mlflow")
+    assert figures["agent/total_token_count/average"] == 22.5
+    assert figures["agent/input_token_count/average"] == 10.0
+    assert figures["agent/total_output_token_count/average"] == 5.0
+    assert figures["agent/latency_seconds/average"] == 0.5
+    assert "agent/total_cost/average" not in figures
+    assert list(frame["agent/total_token_count"]) == [30.0, 15.0]
+    for table in (frame, frame.drop(columns=list(frame.filter(like="/total_")))):
+        with ragassay.evaluate(table, "token_f1", store=tmp_path / "s.db") as again:
+            sample = again["bad"].sample
+        assert sample is not None
+        usage = sample.usage
+        assert usage is not None
+        assert (usage.input_tokens, usage.output_tokens) == (10, 5)
+
+
+def test_an_mlflow_that_keeps_no_files_is_told_how_it_does(store: Path, tmp_path: Path) -> None:
+    with (
+        ragassay.open_run(store=store) as run,
+        pytest.raises(EnvironmentFailure) as caught,
+    ):
+        log_to_mlflow(run.store, run.id, tracking_uri=(tmp_path / "mlruns").as_uri())
+    assert "MLFLOW_ALLOW_FILE_STORE=true" in caught.value.fix
+    assert "sqlite:///mlflow.db" in caught.value.fix
 
 
 @pytest.mark.slow
@@ -208,6 +243,7 @@ def test_lost_verdicts_are_error_messages_and_safety_has_its_average_and_own_jud
     lost = frame.loc["bad"]
     assert lost["response/llm_judged/groundedness/rating"] is None
     assert "refused" in lost["response/llm_judged/groundedness/error_message"]
+    assert figures["safety/rating/average"] == 1.0
     assert figures["response/llm_judged/safety/rating/average"] == 1.0
     own = rubric.stem
     assert frame.loc["good"][f"response/llm_judged/{own}/rating"] in ("yes", "no")

@@ -47,11 +47,12 @@ def test_gates_come_before_rows_and_the_worst_row_before_the_others(make, save, 
 
 def test_a_judged_text_can_neither_end_a_mark_nor_begin_one(make, save, store):
     hostile = "a%b\r\n::error::c,d:e"
-    row = make.row(0, "x,y:z\n::add-mask::s", sentences=((hostile, 0),))
+    row = make.row(0, "x,y:z\n::add-mask::s##[error]", sentences=((hostile + "##[group]", 0),))
     (line,) = marks(store, save([row]))
     assert "\n" not in line
     assert "\r" not in line
-    assert "title=row x%2Cy%3Az %3A%3Aadd-mask%3A%3As%3A ungrounded::" in line
+    assert "title=row x%2Cy%3Az %3A%3Aadd-mask%3A%3As## [error]%3A ungrounded::" in line
+    assert "##[" not in line
     assert "a%25b" in line
 
 

@@ -16,6 +16,20 @@ _PACKAGE = Path(ragassay.__file__).parents[1]
 _PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 
+_OTHERS = (
+    "schemathesis",
+    "hypothesispytest",
+    "llmock",
+    "anyio",
+    "pytest_cov",
+    "rerunfailures",
+    "timeout",
+)
+"""Plugins of the environment of these tests, each of which costs every process of a session time;
+the first warns where collecting fails.
+"""
+
+
 @dataclass(frozen=True)
 class Ran:
     """What a run of pytest left: its exit code, and what it printed."""
@@ -50,8 +64,9 @@ class Suite:
     def __call__(self, *options: str, **variables: str) -> Ran:
         """Run pytest with these options; variables are added to the environment."""
         paths = [str(_PACKAGE), str(self._metadata), os.environ.get("PYTHONPATH", "")]
-        # A plugin of the environment of these tests, which warns where collecting fails.
-        command = [sys.executable, "-m", "pytest", "-p", "no:schemathesis"]
+        command = [sys.executable, "-m", "pytest"]
+        for name in _OTHERS:
+            command += ["-p", f"no:{name}"]
         if "--lf" not in options and "--keep" not in options:
             command += ["-p", "no:cacheprovider"]
         done = subprocess.run(

@@ -87,6 +87,7 @@ def test_a_suite_finds_the_wrong_answer_asks_what_the_command_asks_and_replays_i
         )
         assert server.calls == asked == 3
         server.reset()
+        recorded = (suite.folder / "judgments.db").read_bytes()
         replay = ("--ragassay-store", "judgments.db", "--ragassay-replay")
         again = suite("-v", *replay, JUDGE=server.url)
         assert again.last == failed.last
@@ -97,6 +98,8 @@ def test_a_suite_finds_the_wrong_answer_asks_what_the_command_asks_and_replays_i
     assert stale.outcome("test_gate") == "FAILED"
     assert "E0606: A judgment that the run needs is not recorded." in stale.out
     assert "where: row books, rubric groundedness" in stale.out
+    assert "fix: run pytest once without --ragassay-replay" in stale.out
+    assert (suite.folder / "judgments.db").read_bytes() == recorded
 
 
 def test_a_gate_that_too_few_rows_leave_open_is_neither_passed_nor_failed(suite: Suite) -> None:

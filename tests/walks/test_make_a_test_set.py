@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import json
 
+from ragassay.runs.kept_reports import kept_reports
+from ragassay.runs.report_items import item_at
+from ragassay.store import Store
 from ragassay.testing import LLMServer
 from support.shell import Shell
 from support.small_town import write_pages
@@ -72,6 +75,12 @@ def test_a_set_is_made_offline_checked_by_rules_and_people_and_read_by_evaluate(
         writer.writerows(lines)
     labelled = shell("ragassay testset check set.jsonl --labels sheet.csv")
     assert f"people rejected 1 of {len(rows)} questions" in labelled.lines[1]
+    # In the browser the rejected question comes first.
+    with Store.open(shell.folder / ".ragassay" / "store.db") as store:
+        first = item_at(store, kept_reports(store, "test set")[0].id, 0)
+        assert first is not None
+        assert first.outcome == "People reject it."
+        assert first.title.startswith(lines[0]["id"])
 
     # The set is rows like any other, and says what it is where it is used.
     shell.write("team.py", APP)

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from ragassay.runs.kept_reports import kept_reports
+from ragassay.runs.report_items import item_at
+from ragassay.store import Store
 from ragassay.testing import LLMServer
 from support.number_judge import RUBRIC, answers, labelled_rows
 from support.shell import Shell
@@ -59,6 +62,17 @@ def test_a_judge_that_passes_wrong_numbers_is_improved_and_the_gain_is_certified
     assert any("+ criterion: Each number of the answer has to be" in line for line in found.lines)
     assert "Each number" in (shell.folder / "faithful-2.md").read_text()
     assert "Certified" in (shell.folder / "report.html").read_text()
+    # In the browser each candidate and each edit can be looked at, and the runs behind them.
+    with Store.open(shell.folder / ".ragassay" / "store.db") as store:
+        (report,) = kept_reports(store, "optimisation")
+        candidate = item_at(store, report.id, 0)
+        assert candidate is not None
+        assert candidate.outcome.endswith("sealed rows: certified")
+        assert "Each number" in candidate.after
+        assert "Each number" not in candidate.before
+        assert [group.name for group in report.groups][1:] == ["Edits tried"]
+        assert all(store.has_run(run) for run in report.runs)
+        assert report.runs
 
     # The same command again buys nothing and says the same.
     bought = server.calls

@@ -35,7 +35,7 @@ def webhook() -> Iterator[ThreadingHTTPServer]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.received = []  # type: ignore[attr-defined]
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield server
     server.shutdown()
     server.server_close()
@@ -55,6 +55,10 @@ def test_a_sample_of_what_arrives_is_judged_and_a_fall_in_quality_alerts(
         f" --mark 'groundedness>=0.8' --alert-to {address}"
     )
     with Receiver(shell.folder) as receiver:
+        nothing = shell(watch)
+        assert nothing.lines[0] == (
+            "traffic: no row arrived in the last 24 h. Nothing is measured."
+        )
         send(receiver, "good", [RIGHT] * 60)
         well = shell(watch)
         assert well.lines[0] == (
@@ -91,10 +95,3 @@ def test_a_sample_of_what_arrives_is_judged_and_a_fall_in_quality_alerts(
         assert again["arrived"] == 120
         assert again["sampled"] == again["judged"] == 55
         assert len(again["alerts"]) == len(received)
-
-
-def test_before_any_traffic_it_says_so(shell: Shell) -> None:
-    nothing = shell("ragassay watch --once")
-    assert nothing.lines[0] == ("traffic: no row arrived in the last 24 h. Nothing is measured.")
-    wrong = shell("ragassay watch --once --mark 'groundedness>=1.5'", code=2)
-    assert wrong.messages[0] == "error[E1302]: The mark is out of reach of a rate from 0 to 1."

@@ -80,10 +80,30 @@ def test_ratings_of_users_are_set_beside_the_judge(watched: Watched) -> None:
     assert watched.step().ratings == found.ratings
 
 
+def test_ratings_are_read_that_took_the_numbers_of_deleted_ones(watched: Watched) -> None:
+    turns = [turn(f"good {n}") for n in range(3)]
+    watched.arrive(turns)
+    traces = [spans[0]["traceId"] for spans in turns]
+    first = [rating(traces[0], name=f"stars {n}", score__value=1.0) for n in range(2)]
+    rate(watched, first)
+    assert len(watched.step(sample=0.0).ratings) == 2
+    with Store.open(watched.path) as store:
+        read = store.span_records.logs_after(0, 100)[-1].number
+        # Retention deletes every record; then more come than there were, under the same numbers.
+        while store.span_records.drop_before(int(watched.now * 1000)):
+            pass
+    rate(watched, [rating(traces[0], name=f"thumbs {n}", score__value=0.0) for n in range(3)])
+    with Store.open(watched.path) as store:
+        numbers = [log.number for log in store.span_records.logs_after(0, 100)]
+    assert read in numbers
+    names = {each.name for each in watched.step(sample=0.0).ratings}
+    assert names == {"stars 0", "stars 1", "thumbs 0", "thumbs 1", "thumbs 2"}
+
+
 def test_a_share_of_the_judged_goes_to_people_with_its_chance(watched: Watched) -> None:
     watched.arrive([turn(f"good {n}") for n in range(40)])
-    found = watched.step(label_share=0.3)
-    (labels,) = found.labels
+    found = watched.step(label_share=0.3, metrics="groundedness,app_error")
+    (labels,) = found.labels  # none of what the application says itself
     # Of 40 rows with chance .3: 12 on average, standard deviation 2.9.
     assert 4 <= labels.queued <= 20
     assert labels.labelled == 0
@@ -97,8 +117,21 @@ def test_a_share_of_the_judged_goes_to_people_with_its_chance(watched: Watched) 
             assert row is not None
             answer = LabelAnswer(row.row_id, "ann", value)
             store.put_answer(run, "groundedness", answer, row)
-    (after,) = watched.step(label_share=0.3).labels
+    (after,) = watched.step(label_share=0.3, metrics="groundedness,app_error").labels
     assert (after.labelled, after.passed, after.compared, after.agree) == (2, 1, 2, 1)
+
+
+def test_what_users_asked_is_in_the_report_and_not_kept_with_the_watch(watched: Watched) -> None:
+    day = 86_400.0
+    watched.arrive([turn(f"a {n}", question="Where is my parcel?") for n in range(25)], ago=day + 9)
+    watched.arrive([turn(f"b {n}", question="Who is Anna Weiss?") for n in range(25)])
+    found = watched.step(sample=0.0)
+    assert found.shifted is not None
+    assert found.shifted.examples[0] == "Who is Anna Weiss?"
+    with Store.open(watched.path) as store:
+        kept = str(store.watch_records.state("traffic"))
+    assert "'size': " in kept
+    assert "Anna" not in kept
 
 
 def test_certificates_tell_their_age_and_whether_todays_rows_are_like_theirs(

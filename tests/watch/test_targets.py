@@ -16,6 +16,8 @@ import pytest
 from ragassay.core import SetupError
 from ragassay.watch import targets
 from ragassay.watch.targets import read_target, send
+from support.traffic import WRONG, turn
+from watch.conftest import Watched
 
 ALERT = {"text": "groundedness>=0.8 does not hold <script> & more", "kind": "mark"}
 
@@ -40,7 +42,8 @@ class Hooks:
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        forever = {"poll_interval": 0.01}
+        threading.Thread(target=self.server.serve_forever, kwargs=forever, daemon=True).start()
 
 
 @pytest.fixture
@@ -151,6 +154,29 @@ def test_of_an_address_only_the_host_is_shown(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(SetupError, match="E1303") as raised:
         read_target("env:HOOK")
     assert "SECRET" not in str(raised.value)
+
+
+def test_two_channels_of_one_host_are_told_and_tried_each_by_itself(
+    hooks: Hooks, watched: Watched
+) -> None:
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        status(404 if request.path == "/broken" else 204)(request)
+
+    hooks.answer = answer
+    addresses = [f"{hooks.url}/broken", f"{hooks.url}/well", f"{hooks.url}/well"]
+    options = {"marks": ["groundedness>=0.9"], "alert_to": addresses}
+    watched.arrive([turn(f"bad {n}", WRONG) for n in range(30)])
+    (alert, *_) = watched.step(**options).alerts
+    assert sorted(alert["told"].values()) == ["", "it answered 404"]
+    hooks.answer = status(204)
+    hooks.got.clear()
+    (alert, *_) = watched.step(**options).alerts
+    assert [path for path, _ in hooks.got] == ["/broken"], "who was told is not told again"
+    assert set(alert["told"].values()) == {""}
+    # A target that is named later is not told of what was before its time.
+    hooks.got.clear()
+    watched.step(**options | {"alert_to": [*addresses, f"{hooks.url}/new"]})
+    assert hooks.got == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 
 from ragassay.store import Store
 from ragassay.watch.door import watch_traffic
-from ragassay.watch.outside import look
 from support.traffic import RIGHT, WRONG, arrive, turn
 from watch.conftest import NOON, accounted
 
@@ -34,8 +33,7 @@ def test_a_watch_keeps_its_accounts_in_postgres(
             assert traffic.arrived == 40
             assert 20 <= traffic.judged == traffic.sampled < 40
             assert [mark.standing for mark in traffic.marks] == [True, False]
-        seen = look(store, "traffic")
-        assert seen is not None
-        assert (seen.judged, len(seen.alerts)) == (traffic.judged, len(traffic.alerts))
+        kept = (store.watch_records.state("traffic") or {})["report"]
+        assert (kept["judged"], len(kept["alerts"])) == (traffic.judged, len(traffic.alerts))
         assert store.watch_records.drop_before("traffic", int(NOON * 1000), 10_000) > 0
     assert not list((tmp_path / ".ragassay").glob("*.jsonl")), "what users said is deleted again"

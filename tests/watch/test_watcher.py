@@ -7,9 +7,10 @@ import pytest
 from ragassay.core import SetupError
 from ragassay.store import Store
 from ragassay.testing import LLMServer
+from ragassay.tracing.decoding import decode
 from ragassay.watch.settings import make_settings
 from ragassay.watch.watcher import Watcher
-from support.traffic import RIGHT, WRONG, turn
+from support.traffic import RIGHT, WRONG, export, turn
 from watch.conftest import Watched, accounted
 
 KEY = {"api_key_env": "WATCH_KEY", "attempts": 1}
@@ -179,6 +180,53 @@ def test_errors_and_latency_are_watched_on_every_row_without_a_judge(watched: Wa
     assert {alert["about"] for alert in found.alerts} == {"error_rate<=0.1", "p95(latency)<=0.5"}
     assert found.judged == found.sampled == 0
     assert found.guarantee == "chance of ever raising a false alarm over all 2 marks: at most 5%"
+
+
+def test_traffic_that_outruns_the_watch_is_said_and_nothing_of_it_is_lost(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragassay.watch.watcher._ASSEMBLY_S", 0.0)  # one page of 100 traces a step
+    batch = decode("traces", export(turns("fast", 150)), True)
+    with Store.open(watched.path) as store:
+        store.span_records.put(batch.spans, batch.logs, int((watched.now - 120) * 1000))
+    found = watched.step(sample=0.1, budget=["10 rows/day"])
+    assert found.arrived == 100
+    assert found.notes[-1] == (
+        "50 traces wait to become rows, the oldest for 2 min: rows come faster than they are put"
+        " together, or some have no root"
+    )
+    for _ in range(2):
+        found = watched.step(sample=0.1, budget=["10 rows/day"])
+        assert (found.arrived, found.judged) == (150, 10)
+        assert accounted(found)
+    assert found.pending == found.sampled - 10
+    assert not any("wait to become rows" in note for note in found.notes)
+
+
+def test_a_turn_whose_root_failed_is_an_error_although_a_model_had_answered(
+    watched: Watched,
+) -> None:
+    spans = [turn(f"good {n}") for n in range(4)]
+    root, search = spans[0]
+    # The root failed after the model had answered: the user saw an error page.
+    said = {"key": "output.value", "value": {"stringValue": RIGHT}}
+    root["attributes"] = [each for each in root["attributes"] if each["key"] != "output.value"]
+    root["status"] = {"code": 2, "message": "template not found"}
+    kind = {"key": "openinference.span.kind", "value": {"stringValue": "LLM"}}
+    answered = {**search, "spanId": f"{3:016x}", "name": "llm", "attributes": [kind, said]}
+    watched.arrive([[root, search, answered], *spans[1:]])
+    found = watched.step()
+    assert (found.window.errors, found.window.error_rate) == (1, 0.25)
+    assert found.window.suspicious == {"error": 1}
+    assert found.judged == 4, "what the model said is judged all the same"
+
+
+def test_a_budget_in_dollars_without_a_price_says_what_a_watch_can_do(watched: Watched) -> None:
+    watched.arrive(turns("good", 2))
+    with LLMServer() as server, pytest.raises(SetupError, match="E0406") as raised:
+        watched.step(judge="openai:mock", base_url=server.url, budget=["5/day"], **KEY)
+    assert "--budget '500 calls/hour'" in raised.value.fix
+    assert watched.step(sample=0.5).arrived == 2, "the rows wait on"
 
 
 def test_a_session_is_counted_whole_when_it_is_quiet_and_only_once(watched: Watched) -> None:

@@ -27,6 +27,7 @@ FILLED = {
     "{certificate}": "0",
     "{trace}": TRACE,
     "{report}": "report-0",
+    "{item}": "0",
 }
 QUERY = {
     "/runs/{run}/metric": "?name=groundedness",
@@ -70,6 +71,8 @@ SECURITY = {
         "GET /judges/{certificate}",
         "GET /reports",
         "GET /reports/{report}",
+        "GET /reports/{report}/items",
+        "GET /reports/{report}/items/{item}",
         "GET /runs/{run}/trust",
         "GET /traces",
         "GET /traces/{trace}",

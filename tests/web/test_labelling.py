@@ -164,14 +164,13 @@ def test_nobody_labels_under_the_name_of_a_decision(site: Client) -> None:
     assert site.ask("/runs/run1/label", "POST", form).status == 400
 
 
-def upload(client: Client, body: bytes, name: str = "sheet.csv", **query: str):
+def upload(client: Client, body: bytes, name: str = "sheet.csv", **fields: str):
     import httpx
 
-    given = {"name": name, "metric": METRIC, "annotator": "Ann", **query}
     return httpx.post(
         f"{client.server.address}/runs/run1/labels/upload",
-        params=given,
-        content=body,
+        data={"metric": METRIC, "annotator": "Ann", **fields},
+        files={"sheet": (name, body)},
         headers={
             "authorization": f"Bearer {client.server.settings.token}",
             "origin": client.server.address,
@@ -184,17 +183,28 @@ def test_a_sheet_is_taken_in_as_the_command_does(store, make) -> None:
     save(store, [make.row(n) for n in range(3)])
     with serving(store) as client:
         taken = upload(client, b"id,label\nrow-1,1\nrow-2,0\n")
-        assert taken.json() == {"labels": 2, "kept": 2}
+        assert taken.status_code == 303
+        assert "2 labels taken in." in client.ask(taken.headers["location"]).text
         lines = [{"id": "row-3", "label": 1, "annotator": "Bob"}]
         body = "\n".join(json.dumps(line) for line in lines).encode()
-        assert upload(client, body, "sheet.jsonl").json()["labels"] == 1
+        assert upload(client, body, "sheet.jsonl").headers["location"].endswith("taken=1")
         people = {label.row_id: label.annotator for label in store.labels("run1", METRIC)}
         assert people == {"row-1": "Ann", "row-2": "Ann", "row-3": "Bob"}
         # Another value of the same person is no slip to pass over, but a wish to be said.
         again = upload(client, b"id,label\nrow-1,0\n")
         assert again.status_code == 400
-        assert "differ" in again.json()["problem"]
-        assert upload(client, b"id,label\nrow-1,0\n", replace="1").status_code == 200
+        assert "differ" in again.text
+        assert upload(client, b"id,label\nrow-1,0\n", replace="1").status_code == 303
+
+
+def test_a_body_that_is_no_whole_form_with_a_file_changes_nothing(site: Client) -> None:
+    before = site.store.labels("run1")  # type: ignore[attr-defined]
+    path = "/runs/run1/labels/upload"
+    assert site.ask(path, "POST", {"sheet": "x.csv", "metric": METRIC}).status == 400
+    for kind in ("multipart/form-data", "multipart/form-data; boundary=x", "text/csv"):
+        reply = site.ask(path, "POST", {"a": "b"}, headers={"Content-Type": kind})
+        assert reply.status == 400, kind
+    assert site.store.labels("run1") == before  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +230,7 @@ def test_a_sheet_that_cannot_be_read_changes_nothing_and_names_no_place(
 
 
 def test_a_sheet_of_more_than_100_mb_is_refused_before_it_is_read(site: Client) -> None:
-    path = f"/runs/run1/labels/upload?name=sheet.csv&metric={METRIC}"
+    path = "/runs/run1/labels/upload"
     reply = site.ask(path, "POST", {}, headers={"Content-Length": str((100 << 20) + 1)})
     assert reply.status == 413
     assert "100 MB" in reply.text

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html import unescape
 from itertools import chain
 
 from ragassay.core import HumanLabel
 from ragassay.report.tables import Table
 from ragassay.runs.kept_reports import keep_report, kept_reports
+from ragassay.runs.report_items import ReportItem
 from ragassay.store import Store
 from ragassay.web import WebSettings
 from ragassay.web.settings import TraceSettings
@@ -93,6 +95,45 @@ def test_reports_of_other_commands_are_listed_and_shown_as_they_were_printed(sto
         assert client.ask("/reports/report-0").status == 404
         assert client.ask("/reports?kind=x").status == 400
         assert "report-" not in client.ask("/").text
+
+
+def test_from_the_list_of_reports_a_reader_gets_to_the_single_item(store: Store, make) -> None:
+    save(store, [make.row(0), make.row(1)])
+    item = ReportItem("flips", "name (groundedness): b1", "It has to fail.", (("Why", "<i>"),),
+                      "Anna did.", "Bert did.", "run1", 1)  # fmt: skip
+    items = [replace(item, title=f"name: b{n}") for n in range(230)]
+    keep_report(store, "probing", "o", ["It fails."], items=items, runs=["run1", "gone"])
+
+    def follow(page: str, text: str) -> str:
+        found = re.search(rf'<a [^>]*href="([^"]+)"[^>]*>{text}', page)
+        assert found, text
+        return client.ask(unescape(found[1])).text
+
+    with serving(store) as client:
+        judges = client.ask("/judges").text
+        assert "Not probed here: ragassay probe --judge offline" in words(judges)
+        report = follow(judges, "It fails.")
+        assert words(report) == words(follow(client.ask("/reports").text, "o"))
+        assert "10 of 230." in words(report)
+        assert 'href="/runs/run1/rows"' in report
+        assert "gone" not in report
+        page = follow(report, "All of them")
+        seen = [words(page).count("name: b")]
+        while "Further items" in page:
+            page = follow(page, "Further items")
+            seen.append(words(page).count("name: b"))
+        assert seen == [100, 100, 30]
+        one = follow(follow(page, "name: b229"), "Previous")
+        assert "flips, 229 of 230" in words(one)
+        assert "It has to fail. Why <i>" in words(one)
+        assert "Why</dt><dd>&lt;i&gt;</dd>" in one
+        assert '<mark class="n">Anna</mark>' in one
+        assert '<mark class="s">Bert</mark>' in one
+        assert "row-2" in follow(one, "The row as it was judged")
+        place = f"/reports/{kept_reports(store)[0].id}/items"
+        for wrong in ("/230", "/-1", "/x", "?group=x", ""):
+            assert client.ask(place + wrong).status == 404, wrong
+        assert client.ask(f"{place}?group=flips&from=x").status == 400
 
 
 def test_the_trust_page_says_what_the_command_says(store: Store, make) -> None:

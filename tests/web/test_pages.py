@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
 from ragassay.core import LabelAnswer, RunState
+from ragassay.report import wording as say
+from ragassay.report.summary import summarise
 from ragassay.store import Store
-from web.conftest import Client, save, serving
+from web.conftest import INVENTED, Client, mixed_rows, save, serving
 
 
 def rows_shown(html: str) -> list[str]:
@@ -159,3 +162,57 @@ def test_a_run_that_is_gone_is_a_page_that_says_so(store: Store, make) -> None:
             update(schema.runs).where(schema.runs.c.id == number).values(run_id="other")
         )
         assert client.ask("/runs/run1").status == 404
+
+
+def test_every_cause_shows_rows_of_its_own_though_the_worst_of_the_run_are_all_of_one(
+    store, make
+) -> None:
+    alone = {"sentences": INVENTED}
+    rows = [make.row(n, chunks=(0,), sentences=(("x", 0),), cause="retrieval_irrelevant")
+            for n in range(30)]  # fmt: skip
+    rows += [make.row(n, **alone, cause="ungrounded") for n in range(30, 36)]
+    save(store, rows)
+    with serving(store) as client:
+        cards = client.ask("/runs/run1/causes").text.split('<section class="cause-card"')[1:]
+        assert [card.count("<li>") for card in cards] == [5, 5]
+
+
+def test_the_last_runs_stand_beside_each_other_by_metric(store, make) -> None:
+    save(store, mixed_rows(make), "run1", name="first", created="2026-01-01")
+    save(store, [make.row(0)], "run2", name="second", created="2026-01-02")
+    save(store, [make.row(0, sentences=INVENTED)], "run3", name="third", created="2026-01-03")
+    with serving(store) as client:
+        while "being counted" in (page := client.ask("/compare").text):
+            time.sleep(0.1)
+        # B is the newest run, A the one before it.
+        assert re.findall(r'value="(run\d)" selected', page) == ["run2", "run3"]
+        assert re.findall(r'href="(/compare\?a=run\d&amp;b=run3)"', page) == [
+            "/compare?a=run2&amp;b=run3",
+            "/compare?a=run1&amp;b=run3",
+        ]
+        # From a run's own page, with the one before it.
+        own = client.ask("/compare?b=run2").text
+        assert re.findall(r'value="(run\d)" selected', own) == ["run1", "run2"]
+        assert client.ask("/compare?b=nothing").status == 404
+        # Each mean and interval is that of the run's own page.
+        for run in ("run1", "run2", "run3"):
+            figures = summarise(store, run).metrics
+            line = page.split(f'href="/runs/{run}"')[1].split("</tr>")[0]
+            shown = re.findall(r'<td class="r num">([\d.]+)<small>(\[.*?\])', line)
+            means = {(say.figure(m.mean), say.interval(m.interval)) for m in figures}
+            assert shown
+            assert set(shown) <= means
+
+
+def test_of_many_chunks_of_two_runs_those_at_another_rank_come_first(store, make) -> None:
+    chunks = [f"Chunk {n}." for n in range(300)]
+    save(store, [make.row(0, contexts=tuple(chunks))])
+    # The chunk of an id has another text: to a reader these are two chunks.
+    chunks[250] = "Another."
+    save(store, [make.row(0, contexts=tuple(chunks))], "run2")
+    with serving(store) as client:
+        page = client.ask("/compare/row?a=run1&b=run2&id=row-1").text
+        assert "200 of 301 chunks, those at another rank first." in page
+        lines = re.findall(r'<td class="r num">([\d–]+)</td><td class="r num">([\d–]+)</td>', page)
+        assert lines[:3] == [("251", "–"), ("–", "251"), ("1", "1")]
+        assert len(lines) == 200

@@ -4,7 +4,9 @@ keyboard.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -30,14 +32,16 @@ from ragassay.core import (
 )
 from ragassay.report.tables import Table
 from ragassay.runs.kept_reports import keep_report, kept_reports
+from ragassay.runs.report_items import ReportItem
 from ragassay.store import Store
 from ragassay.web.site import url
 from support.browsing import Tab
 from support.otlp_json import openinference_request
 from support.payloads import CLOBBERS, PAYLOADS
+from support.watched import put_watch
 from web.conftest import TRACE, mixed_rows, receive, save, serving
 
-A_ROW = 15
+A_ROW = 30
 """Payloads of one row: one in each of its fields."""
 
 
@@ -45,17 +49,20 @@ def hostile_row(index: int, texts: list[str]) -> RowResult:
     """A failing row that has one of the texts in each field that a page shows."""
     t = iter(texts)
     response = f"{texts[0]} {texts[1]}"
-    contexts = (Context(next(t), next(t)), Context(next(t), next(t)))
+    contexts = tuple(Context(next(t), next(t)) for _ in range(6))
     quote = contexts[0].text
     evidence = (Evidence(0, 0, len(quote), quote), Evidence(1, 0, 3, next(t)))
     claim = Part(
         "claim", Status.JUDGED, start=0, end=len(texts[0]), value=0.0, passed=False,
         rationale=next(t), evidence=evidence,
     )  # fmt: skip
-    told = Part("claim", Status.JUDGED, text=next(t), value=0.0, passed=False, rationale=next(t))
+    told = [
+        Part("claim", Status.JUDGED, text=next(t), value=0.0, passed=False, rationale=next(t))
+        for _ in range(4)
+    ]
     score = Score(
         "groundedness", Status.JUDGED, 0.0, "", Verdict.FAIL, 0.9,
-        Counts.of([Status.JUDGED, Status.JUDGED]), (claim, told), next(t),
+        Counts.of([Status.JUDGED] * 5), (claim, *told), next(t),
     )  # fmt: skip
     lost = Score("answer_relevance", Status.FAILED, None, next(t), Verdict.UNDECIDED, 0.6)
     cause = Cause("ungrounded", next(t), next(t), next(t), next(t))
@@ -93,9 +100,15 @@ def hostile_beside(store: Store) -> None:
             attribute = {"key": text or "x", "value": {"stringValue": PAYLOADS[place + 300]}}
             span["attributes"].append(attribute)
     receive(store, spans)
+    put_watch(store, PAYLOADS[450:500], ("run1",))
     table = Table(tuple(PAYLOADS[:5]), tuple(tuple(PAYLOADS[n : n + 5]) for n in range(0, 600, 5)))
     texts = {"before": "\n".join(PAYLOADS[:300]), "after": "\n".join(PAYLOADS[100:400])}
-    keep_report(store, "optimisation", PAYLOADS[4], [PAYLOADS[6], "", *PAYLOADS, table], **texts)
+    items = [
+        ReportItem(PAYLOADS[n % 2], text, PAYLOADS[n + 1], ((text, PAYLOADS[n + 2]),), text)
+        for n, text in enumerate(PAYLOADS[:60])
+    ]
+    lines = [PAYLOADS[6], "", *PAYLOADS, table]
+    keep_report(store, "optimisation", PAYLOADS[4], lines, items=items, runs=["run1"], **texts)
     for n, row in enumerate(list(store.rows("run1"))[:3]):
         both = ((PAYLOADS[n][:80] or "a", 1.0), (PAYLOADS[n + 9][:80] or "b", 0.0))
         labels = [
@@ -109,6 +122,7 @@ def addresses(store: Store, views: tuple[str, ...]) -> list[str]:
     row = next(iter(store.rows("run1")), None)
     reports = kept_reports(store)
     known = {"run": "run1", "report": reports[0].id if reports else "report-0", "row": ""}
+    known["group"] = quote(reports[0].groups[0].name) if reports else ""
     paths = []
     for view in views:
         path = view.format(**known)
@@ -119,15 +133,30 @@ def addresses(store: Store, views: tuple[str, ...]) -> list[str]:
 
 
 # Those beside a run's rows. The usual dose has them of a typical store, the soak of all.
+SINGLE = re.compile(r"/(rows|items)/\d|/label\?|/find|/judges|/costs|/traces|/reports|/nothing")
 BESIDE = (
     "/runs/{run}/trust",
     "/runs/{run}/labels/decide?metric=groundedness",
     "/costs",
     "/traces",
     f"/traces/{TRACE}",
+    "/traffic",
     "/reports",
     "/reports/{report}",
+    "/reports/{report}/items?group={group}",
+    "/reports/{report}/items/0",
     "/find?q=r&run={run}",
+)
+OTHERWISE = (
+    "/",
+    "/runs/{run}",
+    "/runs/{run}/causes",
+    "/runs/{run}/rows",
+    "/runs/{run}/rows/2",
+    "/runs/{run}/labels",
+    "/compare",
+    "/compare?a=run1&b=run2&changed=0",
+    "/reports/{report}",
 )
 VIEWS = (
     "/",
@@ -162,8 +191,8 @@ def open_tab(browser, client, path: str, **options) -> Tab:
 def visit(tab: Tab, client, path: str) -> None:
     """Open a page, and wait until it does not come back by itself any more."""
     # First for a program, which counts what is to be counted: a page that reloads itself would
-    # break off the browser's next step.
-    for _ in range(100):
+    # break off the browser's next step. Nothing is counted for a single row or item.
+    for _ in range(0 if SINGLE.search(path) else 100):
         if "data-reload" not in client.ask(path).text:
             break
         tab.page.wait_for_timeout(100)
@@ -231,8 +260,11 @@ def worlds(make):
 
         choose_to_label(store, "run1", "groundedness", 4)
         receive(store, openinference_request("Who?", "Anna.", [("who", ["Anna did."])]))
+        put_watch(store, [f"word {n}" for n in range(40)], ("run1",))
         table = Table(("figure", "value"), (("near duplicates", "0.000"),))
-        keep_report(store, "test set", "set.jsonl", ["8 of 8 questions pass", "", table])
+        items = [ReportItem("simple", f"q{n}", "Accepted.", (("Gate", "ok"),)) for n in range(12)]
+        lines = ["8 of 8 questions pass", "", table]
+        keep_report(store, "test set", "set.jsonl", lines, items=items, runs=["run1"])
         labels = [HumanLabel("row-1", "groundedness", who, value) for who, value in
                   (("Ann", 1.0), ("Bob", 0.0))]  # fmt: skip
         store.put_labels("run1", [*labels, HumanLabel("row-3", "groundedness", "Ann", 0.0)])
@@ -246,17 +278,21 @@ def worlds(make):
         found = [f"Passage {n}. " * 200 for n in range(100)]
         receive(store, openinference_request("Why? " * 5_000, "So. " * 5_000, [("q", found)] * 300))
         cells = tuple((f"row {n}", "w" * 400) for n in range(1_000))
-        keep_report(store, "probing", "t" * 2_000, ["It " * 900, "", Table(("a", "b"), cells)])
+        item = ReportItem("g" * 300, "i" * 900, "o" * 900, (("n" * 300, "t" * 9_000),), "b" * 9_000)
+        lines = ["It " * 900, "", Table(("a", "b"), cells)]
+        keep_report(store, "probing", "t" * 2_000, lines, items=[item] * 300)
 
     return {"empty": empty, "typical": typical, "huge": huge, "hostile": hostile_store}
 
 
 @pytest.mark.parametrize("world", ["empty", "typical", "hostile"])
 def test_axe_finds_no_violation_on_any_page(world: str, store, browser, make) -> None:
-    """The soak has all themes and widths of each."""
+    """All pages of a typical store, and those that look otherwise of the others. The soak has all
+    pages, themes and widths of each.
+    """
     worlds(make)[world](store)
     pairs = {"typical": [("light", 1280)], "empty": [("light", 400)], "hostile": [("dark", 400)]}
-    views = (*VIEWS, *BESIDE) if world == "typical" else VIEWS
+    views = (*VIEWS, *BESIDE) if world == "typical" else OTHERWISE
     check_every_view(store, browser, pairs[world], views)
 
 
@@ -317,6 +353,18 @@ def test_without_a_script_filters_and_labels_work(site, browser) -> None:
     page.get_by_role("button", name="Set").click()
     assert page.locator("html").get_attribute("data-theme") == "dark"
     assert "verdict=fail" in page.url
+    page.get_by_role("link", name="Labels").click()
+    sheet = {"name": "no.csv", "mimeType": "text/csv", "buffer": b"id,label\nnobody,1\n"}
+    page.locator("input[name=sheet]").set_input_files(files=[sheet])
+    page.get_by_role("button", name="Take in").click()
+    expect(page.locator("h1")).to_have_text("No label was taken in")
+    page.get_by_role("link", name="Back to the labels").click()
+    sheet |= {"name": "yes.csv", "buffer": b"id,label\nrow-1,1\n"}
+    page.locator("input[name=sheet]").set_input_files(files=[sheet])
+    page.get_by_label("Metric").last.select_option("groundedness")
+    page.get_by_label("Who labelled").fill("Zoe")
+    page.get_by_role("button", name="Take in").click()
+    expect(page.get_by_role("status")).to_have_text("1 label taken in.")
     tab.close()
 
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from docs_site.tree import Tree
+from docs_site.tree import ALL_PAGES, MADE, Tree
 
 _HERE = Path(__file__).parent
 _ABOUT = (
@@ -47,7 +47,8 @@ def build(target: Path) -> Tree:
     for name in _DROPPED:
         (target / name).unlink(missing_ok=True)
     for path in target.rglob("*.html"):
-        path.write_text(_finished(path.read_text(encoding="utf-8")), encoding="utf-8")
+        depth = len(path.relative_to(target).parts) - 1
+        path.write_text(_finished(path.read_text(encoding="utf-8"), depth), encoding="utf-8")
     _write_for_programs(tree, target)
     return tree
 
@@ -72,12 +73,7 @@ def _settings(tree: Tree) -> str:
         for path in paths:
             entries.append({tree.title(path): path})
         if part == "Looking up":
-            for title, prefix in (
-                ("Each metric", "metrics/"),
-                ("Each judge", "judges/"),
-                ("Each rubric", "rubrics/"),
-                ("Each error", "errors/"),
-            ):
+            for title, prefix in MADE.items():
                 pages = [path for path in tree.pages if path.startswith(prefix)]
                 entries.append({title: [{tree.title(path): path} for path in pages]})
         nav.append({part: entries})
@@ -114,10 +110,28 @@ def _toml(value: object) -> str:
     return json.dumps(value)
 
 
-def _finished(html: str) -> str:
+def _finished(html: str, depth: int) -> str:
     """A page without what names its builder's version, and without the empty links before each line
-    of code, which only a keyboard and a screen reader would meet.
+    of code, which only a keyboard and a screen reader would meet; with what they lack: boxes for
+    wide tables, and a link to the list of all pages where the search is, for browsers without a
+    script. depth: of the page's folder.
     """
+    # Of the two inputs that hold the colours a keyboard has nothing: the theme hides them.
+    html = re.sub(r'(<input class="md-option"[^>]*aria-hidden="true")', r'\1 tabindex="-1"', html)
+    # A column without a name has no header.
+    html = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)
+    # A table that is wider than the screen scrolls in its own box, which a keyboard has to reach.
+    box = '<div class="wide" role="group" aria-label="Table" tabindex="0">'
+    html = re.sub(
+        r"<table>.*?</table>", lambda found: f"{box}{found[0]}</div>", html, flags=re.DOTALL
+    )
+    target = "../" * depth + ALL_PAGES.replace(".md", ".html")
+    link = f'<noscript><a class="all-pages" href="{target}">All pages</a></noscript>'
+    html, places = re.subn(r'(?=<div class="md-search" )', link, html, count=1)
+    if places == 0:
+        raise RuntimeError("the theme has no search where the list of all pages is to be linked")
+    hidden = "<noscript><style>.md-search{display:none}</style></noscript></head>"
+    html = html.replace("</head>", hidden, 1)
     html = re.sub(r'<meta name="generator"[^>]*>', "", html)
     return re.sub(r'<a id="__codelineno-[^>]*></a>', "", html)
 

@@ -20,6 +20,14 @@ _LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s]+)(\))")
 _LINE = re.compile(
     r"^- \[(?P<title>[^\]]+)\]\((?P<name>[\w-]+)\.md\): (?P<words>.*)$", re.MULTILINE
 )
+ALL_PAGES = "all-pages.md"
+MADE = {
+    "Each metric": "metrics/",
+    "Each judge": "judges/",
+    "Each rubric": "rubrics/",
+    "Each error": "errors/",
+}
+"""Title -> the folder of the pages that are made from the code."""
 _ANCHOR = re.compile(r"metrics\.md#(\w+)$")
 
 
@@ -49,6 +57,8 @@ class Tree:
         self.pages["index.md"] = self._home(self.pages["index.md"])
         for name in list(self.pages):
             self.pages[name] = self._with_files(name)
+        self.pages[ALL_PAGES] = self._list_of_all(made)
+        self.parts["Looking up"].append(ALL_PAGES)
 
     def title(self, path: str) -> str:
         """The first heading of a page."""
@@ -85,6 +95,7 @@ class Tree:
         lines = [text.partition("## Pages")[0].rstrip(), ""]
         named = "[each of its metrics, and what it is called here](coming-from.md#ragas)"
         lines += [f"Coming from Ragas? See {named}.", ""]
+        lines += [f"[All pages]({ALL_PAGES}), metrics, judges and error codes in one list.", ""]
         for part, paths in self.parts.items():
             lines += [f"## {part}", ""]
             for path in paths:
@@ -92,6 +103,30 @@ class Tree:
                 lines.append(f"- [{self.title(path)}]({path})" + (f": {said}" if said else ""))
             lines.append("")
         return "\n".join(lines)
+
+    def _list_of_all(self, made: dict[str, str]) -> str:
+        """A page that leads to every other one, each with what it says first: what a browser has
+        for the search where it runs no script.
+        """
+        lines = [
+            "# All pages",
+            "",
+            "Every page of this site, to be searched by the browser (Ctrl-F).",
+        ]
+        for part, paths in self.parts.items():
+            lines += ["", f"## {part}", ""]
+            lines += [f"- [{self.title(path)}]({path})" for path in paths]
+        for title, prefix in MADE.items():
+            lines += ["", f"## {title}", ""]
+            for path in made:
+                if path.startswith(prefix):
+                    lines.append(f"- [{self.title(path)}]({path}): {_first_words(made[path])}")
+        listed = {path for paths in self.parts.values() for path in paths} | made.keys()
+        lines += ["", "## Decisions, benchmarks and examples", ""]
+        for path in self.pages:
+            if path not in listed and path != "index.md":
+                lines.append(f"- [{self.title(path)}]({path})")
+        return "\n".join([*lines, ""])
 
     def _with_files(self, path: str) -> str:
         """The page with its links to files outside of docs/ led to copies in the site."""
@@ -116,6 +151,12 @@ class Tree:
             return f"{found[1]}{posixpath.relpath(copy, folder or '.')}{hash_}{anchor}{found[3]}"
 
         return _outside_code(self.pages[path], lambda text: _LINK.sub(led, text))
+
+
+def _first_words(text: str) -> str:
+    """The first line after the heading, with its links as words: a list leads to one page each."""
+    line = text.split("\n", 2)[2].lstrip().partition("\n")[0]
+    return _LINK.sub(lambda found: found[1][1:-2], line)
 
 
 def _outside_code(text: str, change: Callable[[str], str]) -> str:

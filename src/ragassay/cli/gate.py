@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -59,7 +60,7 @@ def gate(
     Without --gate and --min-coverage, those are checked that the run was made with.
     """
     from ragassay import api
-    from ragassay.report import FinalSteps, check_output_file, render_gates
+    from ragassay.report import FinalSteps, render_gates
 
     with api.open_run(run, store=store) as opened:
         stored = FinalSteps.from_manifest(opened.manifest.kept)
@@ -67,9 +68,8 @@ def gate(
         if min_coverage is None:
             given = given.and_also(FinalSteps(min_coverage=stored.min_coverage))
         _check_request(given, baseline, write_baseline)
-        given.check(opened.manifest.metrics, opened.store_location, opened.manifest.source)
-        check_output_file(write_baseline, comment, junit, opened.store_location)
-        check_output_file(comment, junit, opened.store_location, opened.manifest.source)
+        _check_comparison(baseline, regression, margin)
+        _check_files(opened, given, baseline, write_baseline, comment)
         result = given.check_gates(opened.summary)
         comparison = None
         if baseline is not None:
@@ -93,7 +93,7 @@ def _leave(run: Run, result: GateResult, comparison: Comparison | None) -> NoRet
     end = conclude(run.summary, result, resume=resume, store=store_option(run.store_location))
     for told in end.messages:
         show(told)
-    announce(run, run.summary, result, comparison)
+    announce(run, run.summary, result, comparison, again=True)
     raise typer.Exit(end.exit_code)
 
 
@@ -120,6 +120,52 @@ def _check_request(given: FinalSteps, baseline: str | None, write_baseline: Path
     )
 
 
+def _check_files(
+    run: Run,
+    given: FinalSteps,
+    baseline: str | None,
+    write_baseline: Path | None,
+    comment: Path | None,
+) -> None:
+    """Refuse to write over anything that is read. The baseline may be written anew, from the run
+    that it was compared with.
+    """
+    from ragassay.report import check_output_file
+
+    read = (run.store_location, run.manifest.source)
+    given.check(run.manifest.metrics, *read, baseline)
+    check_output_file(write_baseline, comment, given.junit, *read)
+    check_output_file(comment, given.junit, *read, baseline)
+
+
+def _check_comparison(
+    baseline: str | None, regression: list[str] | None, margin: float | None
+) -> None:
+    """Raise SetupError E0101 for an option of the comparison that would do nothing, or that cannot
+    be.
+    """
+    from ragassay.core import SetupError
+
+    option = "--regression" if regression else "--margin"
+    if baseline is None and (regression or margin is not None):
+        raise SetupError(
+            "E0101",
+            "There is nothing to compare the run with.",
+            where=option,
+            why="no --baseline is given",
+            fix="add --baseline RUN or --baseline FILE",
+        )
+    # Not "<= 0", which holds for no comparison with NaN.
+    if margin is not None and not 0 < margin < math.inf:
+        raise SetupError(
+            "E0101",
+            "A margin lies above 0.",
+            where="--margin",
+            why=str(margin),
+            fix="name the loss that would not matter, such as --margin 0.03",
+        )
+
+
 def _beside(
     run: Run,
     baseline: str,
@@ -141,11 +187,32 @@ def _beside(
     if Path(baseline).is_file():
         comparison = compare_runs(read_baseline(Path(baseline)), this)
     else:
-        comparison = compare_runs(StoredSide(run.store, run.store.resolve(baseline)), this)
+        comparison = compare_runs(StoredSide(run.store, _stored_run(run, baseline)), this)
     for warning in comparison.warnings:
         note(warning)
     outcomes = regression_outcomes(comparison, regression, margin)
     return comparison, with_outcomes(result, outcomes)
+
+
+def _stored_run(run: Run, baseline: str) -> str:
+    """The id of the run that is the baseline. Raises DataError E0607 for what reads like a file
+    that is not there, SetupError E0103 for any other name.
+    """
+    from ragassay.core import DataError, SetupError
+
+    try:
+        return run.store.resolve(baseline)
+    except SetupError as error:
+        path = Path(baseline)
+        if not path.suffix and path.name == baseline:
+            raise
+        raise DataError(
+            "E0607",
+            "There is no baseline of this name.",
+            where=f"--baseline {baseline}",
+            why="no file is there, and no run in the store is called so",
+            fix="write it from a run, ragassay gate RUN --write-baseline FILE, or name a run",
+        ) from error
 
 
 def _write_files(

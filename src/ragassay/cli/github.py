@@ -68,28 +68,58 @@ def _is_file(stream: Any) -> bool:
 
 
 def announce(
-    run: Run, summary: Summary, gates: GateResult, comparison: Comparison | None = None
+    run: Run,
+    summary: Summary,
+    gates: GateResult,
+    comparison: Comparison | None = None,
+    *,
+    again: bool = False,
 ) -> None:
     """Print the annotations on stderr, where --json leaves them room, and add the run to the
-    summary of the job.
+    summary of the job. again: the figures and rows of a run that an earlier step of the job has
+    told of are not told twice.
     """
     if not on_github():
         return
     from ragassay.report import github_annotations
 
+    told = _tell(run) and again
     stream = sys.stderr
     if isinstance(stream, GuardedStream):
         stream = stream.stream
     workspace = os.environ.get("GITHUB_WORKSPACE", "")
-    for line in github_annotations(run.store, summary, gates, workspace):
+    for line in github_annotations(run.store, summary, gates, workspace, with_rows=not told):
         stream.write(line + "\n")
     file = os.environ.get("GITHUB_STEP_SUMMARY", "")
     if file:
-        _add_summary(Path(file), run, summary, gates, comparison)
+        _add_summary(Path(file), run, summary, gates, comparison, told)
+
+
+def _tell(run: Run) -> bool:
+    """Whether an earlier step of this job has told of the run; from now on one has.
+
+    RUNNER_TEMP is the folder that the runner empties before and after each job.
+    """
+    folder = os.environ.get("RUNNER_TEMP", "")
+    if not folder:
+        return False
+    try:
+        os.close(os.open(Path(folder, f"ragassay-{run.id}"), os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return True
+    except OSError:
+        # Without the folder everything is told once more, which is better than not at all.
+        return False
+    return False
 
 
 def _add_summary(
-    file: Path, run: Run, summary: Summary, gates: GateResult, comparison: Comparison | None
+    file: Path,
+    run: Run,
+    summary: Summary,
+    gates: GateResult,
+    comparison: Comparison | None,
+    told: bool,
 ) -> None:
     from ragassay.cli.output import note
     from ragassay.report import SUMMARY_LIMIT, markdown_page
@@ -97,7 +127,14 @@ def _add_summary(
     try:
         # Earlier commands of the same step have written into the same file.
         taken = file.stat().st_size if file.exists() else 0
-        page = markdown_page(run.store, summary, gates, comparison, limit=SUMMARY_LIMIT - taken)
+        page = markdown_page(
+            run.store,
+            summary,
+            gates,
+            comparison,
+            limit=SUMMARY_LIMIT - taken,
+            decisions_only=told,
+        )
         with open(file, "a", encoding="utf-8", newline="\n") as out:
             out.write(page)
     except OSError as error:

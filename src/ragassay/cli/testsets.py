@@ -14,9 +14,10 @@ from ragassay.cli.parameters import HtmlOption, JsonOption, SeedOption, StoreOpt
 from ragassay.core.errors import EnvironmentFailure, NothingToDo, SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from ragassay.report.tables import Block
+    from ragassay.runs.report_items import ReportItem
     from ragassay.testsets.results import Prepared
 
 testset_app = typer.Typer(
@@ -83,6 +84,7 @@ def make(  # plain: a parameter is an option with its help
     from ragassay.report import check_output_file
     from ragassay.report.blocks_html import write_blocks_html
     from ragassay.testsets.door import make_testset
+    from ragassay.testsets.report_items import question_items
     from ragassay.testsets.reports import set_report
 
     check_output_file(out, docs, store_file(store))
@@ -107,7 +109,7 @@ def make(  # plain: a parameter is an option with its help
             return
         raise
     print_result("testset", made, json_, set_report)
-    _keep(store, str(out or docs), set_report(made))
+    _keep(store, str(out or docs), set_report(made), question_items(made.questions))
     if html is not None:
         write_blocks_html("Test set", set_report(made), html)
         note(f"wrote {html}")
@@ -139,7 +141,9 @@ def check(
     from ragassay.report.blocks_html import write_blocks_html
     from ragassay.store import is_there
     from ragassay.testsets.door import check_testset
+    from ragassay.testsets.report_items import question_items
     from ragassay.testsets.reports import check_report
+    from ragassay.testsets.set_files import read_set
 
     check_output_file(sheet, set_file, labels, docs)
     check_output_file(html, set_file, sheet, labels, docs)
@@ -150,7 +154,8 @@ def check(
     else:
         print_blocks(blocks)
     if is_there(store_file(None)):
-        _keep(None, str(set_file), check_report(found, path=str(set_file)))
+        items = question_items(read_set(set_file)[1], found)
+        _keep(None, str(set_file), check_report(found, path=str(set_file)), items)
     if sheet is not None:
         then = f"ragassay testset check {set_file} --labels {sheet}"
         note(f"wrote {sheet}; fill in `accept`, then: {then}")
@@ -238,7 +243,7 @@ def _confirmed() -> bool:
     return typer.confirm("Start?", err=True)
 
 
-def _keep(store: str | None, title: str, blocks: list[Block]) -> None:
+def _keep(store: str | None, title: str, blocks: list[Block], items: Iterable[ReportItem]) -> None:
     """Keep the report where `ragassay view` finds it; a store that cannot be written is no reason
     to lose a set.
     """
@@ -247,6 +252,6 @@ def _keep(store: str | None, title: str, blocks: list[Block]) -> None:
 
     try:
         with Store.open(store_file(store)) as opened:
-            keep_report(opened, TEST_SET, title, blocks)
+            keep_report(opened, TEST_SET, title, blocks, items=items)
     except EnvironmentFailure as failure:
         note(f"the report is not kept for `ragassay view`: {failure.what}")

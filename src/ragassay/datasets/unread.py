@@ -18,7 +18,8 @@ FIELDS = ("question", "contexts", "response")
 """The fields that are asked for: without them, little of an answer can be judged."""
 _WORDS = {
     "question": {
-        *("question", "query", "utterance", "ask", "asked", "prompt"),
+        *("question", "questions", "query", "queries", "utterance", "ask", "asked", "prompt"),
+        "prompts",
         *("frage", "anfrage", "requête", "requete", "pregunta", "consulta", "domanda", "pergunta"),
     },
     "contexts": {
@@ -31,12 +32,20 @@ _WORDS = {
     },
     "response": {
         *("response", "answer", "reply", "output", "completion", "generation", "generated"),
+        *("responses", "answers", "replies", "outputs", "completions", "generations"),
         *("prediction", "predicted", "answered", "replied", "assistant"),
         *("antwort", "réponse", "reponse", "respuesta", "risposta", "resposta"),
     },
 }
 """Field -> words of which one in a column's name says that it is the field; also those of the
 European languages in which files are most often headed, besides English.
+"""
+_SPEAKERS = {
+    "question": {"user", "customer", "client", "visitor", "human"},
+    "response": {"bot", "chatbot", "llm", "ai", "gpt", "model", "agent"},
+}
+"""Field -> words for who said a text: a column of sentences with such a name is the field, where no
+column says more. Without sentences it is the name of a person or of a model.
 """
 _OTHER_WORDS = {
     *("id", "ids", "url", "urls", "uri", "link", "path", "file", "filename", "score", "scores"),
@@ -102,12 +111,25 @@ def _clear(field: str, values: Values, used: Container[str]) -> Unread | None:
     fitting = [column for column, cells in values.items() if fits(cells) and not _is_other(column)]
     named = [column for column in fitting if _words(column) & _WORDS[field]]
     lists = [column for column in fitting if field == "contexts" and _are_lists(values[column])]
-    for columns in (outermost(named), outermost(lists)):
+    for columns in (outermost(named), outermost(lists), outermost(_said(field, values))):
         if columns:
             guess = columns[0] if len(columns) == 1 else ""
             shown = tuple(columns[:_MOST_CANDIDATES])
             return Unread(field, guess, shown, values[shown[0]][0], True)
     return None
+
+
+def _said(field: str, values: Values) -> list[str]:
+    """The columns of sentences that are a field by who said them, or that ask."""
+    speakers = _SPEAKERS.get(field, set())
+    found: list[str] = []
+    for column, cells in values.items():
+        words = _words(column)
+        if words & (_OTHER_WORDS - speakers) or not (_are_texts(cells) and _is_prose(cells)):
+            continue
+        if words & speakers or (field == "question" and _ask(cells)):
+            found.append(column)
+    return found
 
 
 def _prose(field: str, values: Values, used: Container[str]) -> Unread | None:
@@ -158,7 +180,7 @@ def _leaves(fields: Mapping[str, object], prefix: str, depth: int) -> Iterator[t
 def _words(column: str) -> set[str]:
     """The words of the last part of the column's name: "attributes.botReply" has "bot", "reply"."""
     last = column.rpartition(".")[2]
-    return set(re.split(r"[\W_]+", normal(last)))
+    return set(re.split(r"[\W\d_]+", normal(last)))
 
 
 def _is_other(column: str) -> bool:
@@ -196,6 +218,11 @@ def _is_prose(cells: Sequence[object]) -> bool:
     """Whether the texts are sentences that mostly differ."""
     texts = list(chain.from_iterable(map(_texts, cells)))
     return _are_sentences(cells) and 2 * len(set(texts)) > len(texts)
+
+
+def _ask(cells: Sequence[object]) -> bool:
+    """Whether most of the texts end as questions do, in any script."""
+    return _most(cells, lambda cell: str(cell).rstrip().endswith(("?", "\uff1f", "\u061f")))
 
 
 def _are_sentences(cells: Sequence[object]) -> bool:

@@ -248,11 +248,16 @@ def load(module: str, name: str) -> object:
 
 
 def _unknown(text: str, custom: Mapping[str, Metric]) -> SetupError:
+    from ragassay.metrics.other_names import called_elsewhere
+
     name = text.split("(")[0].split("@")[0].strip()
-    choices = (*custom, *catalogue())
+    ours = called_elsewhere(name)
+    hint = nearest(name.lower(), (*custom, *catalogue()))
+    if ours:
+        hint = f" Another tool calls {' and '.join(ours)} so."
     return SetupError(
         "E0201",
-        f"No metric is called {shorten(name, 40)!r}.{nearest(name.lower(), choices)}",
+        f"No metric is called {shorten(name, 40)!r}.{hint}",
         where="metrics",
         why=shorten(text),
         fix="all are listed by: ragassay metrics",

@@ -6,6 +6,7 @@ import os
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import cast
 
 from ragassay.core import SetupError, nearest, shorten
 from ragassay.models import providers
@@ -46,16 +47,16 @@ def connect(
     if batch:
         _check_batches(uri, scheme)
     if scheme == OFFLINE and not name:
-        offline: Model = import_module("ragassay.models.offline").OfflineModel()
-        return offline
+        offline = import_module("ragassay.models.offline").OfflineModel()
+        offline.replaying = replay
+        return cast("Model", offline)
     if scheme not in schemes() or not name:
         raise _unknown(uri, scheme, name)
     # A model that runs here sends nothing; it is only looked for without the network.
     if scheme == LOCAL:
-        local: Model = import_module("ragassay.models.local").LocalModel(
-            name, no_network=no_network
-        )
-        return local
+        local = import_module("ragassay.models.local").LocalModel(name, no_network=no_network)
+        local.replaying = replay
+        return cast("Model", local)
     if replay:
         return _replayed(uri, scheme, name, base_url)
     _check_call(uri, no_network, concurrency)

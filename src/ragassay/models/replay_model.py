@@ -7,6 +7,16 @@ from typing import NoReturn
 from ragassay.core import Call, ChatCall, EnvironmentFailure
 
 
+def not_recorded(judge: str) -> EnvironmentFailure:
+    """E0606, for a judgment that such a run lacks. judge: as the message calls it."""
+    return EnvironmentFailure(
+        "E0606",
+        "A judgment that the run needs is not recorded.",
+        why=f"recorded judgments are replayed, and the store holds none by {judge}",
+        fix="run once without replaying, with the same store, where the judge can be asked",
+    )
+
+
 class ReplayModel:
     """Stands for a model behind a server, at the same address, so that the judgments recorded of
     that one are found. Has no key and opens no connection.
@@ -22,12 +32,7 @@ class ReplayModel:
 
     async def call(self, call: Call) -> NoReturn:
         """Raises EnvironmentFailure E0606."""
-        raise EnvironmentFailure(
-            "E0606",
-            "A judgment that the run needs is not recorded.",
-            why=f"--replay, and the store holds none by {self.uri} at {self.base_url}",
-            fix="run once without --replay and with the same --store, where the judge can be asked",
-        )
+        raise not_recorded(f"{self.uri} at {self.base_url}")
 
     def lane(self, call: ChatCall) -> str:
         """Its own: nothing is sent."""

@@ -20,6 +20,7 @@ from ragassay.core import (
     MatchReply,
     is_fault,
 )
+from ragassay.models.replay_model import not_recorded
 
 TRIM_SECONDS = 0.25
 """How often memory that was freed is given back to the system."""
@@ -41,8 +42,11 @@ class ThreadedModel(Generic[Engine]):
 
     Cheap to make: the engine is loaded and threads started by the first call. name: of the model in
     messages. tasks: those of the match calls that it takes. threads: how many calls are worked on
-    at once (default: the cores this process may use, at most 8).
+    at once (default: the cores this process may use, at most 8). `replaying` is set where recorded
+    judgments alone are used: a call is then one that is not recorded.
     """
+
+    replaying = False
 
     def __init__(self, name: str, tasks: Sequence[str], threads: int | None = None) -> None:
         cores = (
@@ -80,8 +84,11 @@ class ThreadedModel(Generic[Engine]):
         """The reply to a MatchCall.
 
         Raises CallError ("bad_request" for another kind of call or an unknown task, "server" when
-        answering it fails) and EnvironmentFailure for a model that cannot be loaded.
+        answering it fails) and EnvironmentFailure for a model that cannot be loaded, E0606 while
+        replaying.
         """
+        if self.replaying:
+            raise not_recorded(self._name)
         if not isinstance(call, MatchCall) or call.task not in self._tasks:
             raise CallError(
                 "bad_request",

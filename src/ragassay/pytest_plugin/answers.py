@@ -40,6 +40,11 @@ class HeldTest:
         return bool(self.group)
 
     @property
+    def skipped(self) -> bool:
+        """Whether it is about a row and was skipped, or failed as expected, before it answered."""
+        return self.is_row and self.answered is None and any(one.skipped for one in self.reports)
+
+    @property
     def module(self) -> str:
         """The file that it stands in."""
         return self.nodeid.partition("::")[0]

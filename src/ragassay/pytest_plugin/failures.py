@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.core import RowResult, Score, Verdict
 from ragassay.diagnosis import worst_part
-from ragassay.report import plain
+from ragassay.report import inert, plain
 from ragassay.report.proof import proof, worst_score
 from ragassay.report.text import one_line
 from ragassay.runs.commands import store_option
@@ -32,12 +32,12 @@ def of_assertion(run: Run, messages: list[str], metric: str) -> str:
     if len(rows) > _SHOWN:
         lines.append(f"{len(rows) - _SHOWN:,} more rows fail.")
     lines.append(f"more: ragassay show {run.id}{_store(run)}")
-    return _inert("\n".join(lines))
+    return inert(plain("\n".join(lines)))
 
 
 def of_row(run: Run, row: RowResult) -> str:
     """Why a row fails or is undecided."""
-    return _inert("\n".join(_of_row(run, row, None)))
+    return inert(plain("\n".join(_of_row(run, row, None))))
 
 
 def _fails(row: RowResult, metric: str) -> bool:
@@ -81,13 +81,6 @@ def _short(text: str) -> str:
 def _of_this(row_id: str) -> str:
     """The option that names the row, in the shell's words; "" for an id that is no single line."""
     return f" --row {shlex.quote(row_id)}" if row_id.isprintable() else ""
-
-
-def _inert(text: str) -> str:
-    """Without control characters, and without what a runner of GitHub takes for a command wherever
-    it stands in a line.
-    """
-    return plain(text).replace("##[", "# #[")
 
 
 def _store(run: Run) -> str:

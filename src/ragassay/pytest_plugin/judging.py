@@ -10,9 +10,16 @@ from ragassay.core import RagAssayError, Verdict
 from ragassay.pytest_plugin.answers import HeldTest
 from ragassay.pytest_plugin.assertions import Assertion
 from ragassay.pytest_plugin.failures import of_assertion, of_row
+from ragassay.pytest_plugin.recording import RecordingCopies
 
 if TYPE_CHECKING:
     from ragassay.runs.run import Run
+
+
+_RECORD = (
+    "run pytest once without --ragassay-replay, with the same --ragassay-store, where the judge can"
+    " be asked"
+)
 
 
 @dataclass(slots=True)
@@ -31,8 +38,25 @@ class Group:
         """The name of the test function."""
         return self.name.rpartition("::")[2]
 
-    def judge(self, store: str | None, replay: bool) -> None:
-        """Judge all answered rows in one run, in the order of the rows."""
+    @property
+    def unanswered(self) -> str:
+        """The rows that are not in the run, in words; "" where there are none. A row on which the
+        application failed is in it.
+        """
+        every = len(self.tests)
+        absent = sum(test.answered is None for test in self.tests)
+        skipped = sum(test.skipped for test in self.tests)
+        words = []
+        if skipped:
+            words.append(f"{skipped:,} of {every:,} rows skipped")
+        if absent > skipped:
+            words.append(f"{absent - skipped:,} of {every:,} rows without an answer")
+        return ", ".join(words)
+
+    def judge(self, store: str | None, copies: RecordingCopies | None) -> None:
+        """Judge all answered rows in one run, in the order of the rows. store: in place of the
+        mark's. copies: where recorded judgments alone are used, the copies to read.
+        """
         from ragassay import api
 
         rows = [test.answered for test in self.tests if test.answered is not None]
@@ -42,14 +66,19 @@ class Group:
         options: dict[str, Any] = {**self.tests[0].options}
         if store is not None:
             options["store"] = store
-        if replay:
-            options["replay"] = True
         name = options.pop("name", self.name)
         try:
+            if copies is not None:
+                options |= {"replay": True, "store": copies.copy_of(options.get("store"))}
             self.run = api.evaluate(
                 rows, options.pop("metrics", None), name=name, tell=_quiet, **options
             )
-        except (RagAssayError, TypeError) as error:
+        except RagAssayError as error:
+            if error.code == "E0606":
+                # The store that the message would name is a copy of the recording.
+                error.fix = _RECORD
+            self.error = str(error)
+        except TypeError as error:
             self.error = str(error)
 
 
@@ -137,4 +166,5 @@ def _too_few_answers(group: Group, floor: float | None) -> list[str]:
     good = sum(row.error is None for row in answered)
     if floor is None or good >= floor * len(group.tests):
         return []
-    return [f"{good:,} of {len(group.tests):,} rows were answered, below the floor of {floor:.0%}"]
+    message = f"{good:,} of {len(group.tests):,} rows were answered, below the floor of {floor:.0%}"
+    return [f"{message} ({group.unanswered})" if group.unanswered else message]

@@ -20,6 +20,7 @@ from ragassay.core import BadRow, Sample
 from ragassay.pytest_plugin.answers import HeldTest
 from ragassay.pytest_plugin.assertions import AssertedRun
 from ragassay.pytest_plugin.judging import Decision, Group, decide, decide_row
+from ragassay.pytest_plugin.recording import RecordingCopies
 from ragassay.pytest_plugin.rows import Marked, marked, row_id
 
 _ANSWERED = pytest.StashKey[Sample]()
@@ -42,6 +43,7 @@ class JudgedSession:
         self._undecided: list[pytest.TestReport] = []
         self._is_worker = hasattr(config, "workerinput")
         self._stopped = False
+        self._failed = 0
 
     # -- collection
 
@@ -97,6 +99,7 @@ class JudgedSession:
         index, location, group = self._expected[item.nodeid]
         held = HeldTest(index, item.nodeid, location, group)
         held.reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        self._stop_after_failures(item.session, held)
         held.answered = item.stash.get(_ANSWERED, None)
         asserted = item.stash.get(_ASSERTED, None)
         held.assertions = [] if asserted is None else asserted.assertions
@@ -105,6 +108,15 @@ class JudgedSession:
             held.options = dict(options)
         self._held[item.nodeid] = held
         return True
+
+    def _stop_after_failures(self, session: pytest.Session, held: HeldTest) -> None:
+        """With -x or --maxfail, stop where pytest would, which does not see reports that are held.
+        With pytest-xdist the main process counts, and it sees them at the end.
+        """
+        self._failed += any(report.failed for report in held.reports)
+        most = self._config.getvalue("maxfail")
+        if most and not self._is_worker and session.testsfailed + self._failed >= most:
+            session.shouldfail = f"stopping after {session.testsfailed + self._failed} failures"
 
     def _definition(self, item: pytest.Item) -> str:
         assert isinstance(item, pytest.Function)
@@ -116,6 +128,9 @@ class JudgedSession:
         row = _row_of(pyfuncitem)
         if row is None:
             return None
+        unable = self._marked[self._definition(pyfuncitem)].unable
+        if unable:
+            pytest.fail(unable, pytrace=False)
         if isinstance(row, BadRow):
             pytest.fail(f"{row.place}: {row.what} {row.why} {row.fix}", pytrace=False)
         names = pyfuncitem._fixtureinfo.argnames
@@ -195,12 +210,13 @@ class JudgedSession:
                 groups.setdefault(test.group, Group(test.group)).tests.append(test)
         self._groups = list(groups.values())
         store = self._config.getoption("--ragassay-store")
-        replay = bool(self._config.getoption("--ragassay-replay"))
+        replay = self._config.getoption("--ragassay-replay")
+        copies = RecordingCopies(self._config) if replay else None
         for group in self._groups:
             if self._stopped:
                 group.error = _STOPPED
             else:
-                group.judge(store, replay)
+                group.judge(store, copies)
 
     def _decide(self, test: HeldTest, held: Sequence[HeldTest]) -> Decision:
         if any(report.failed or report.skipped for report in test.reports):
@@ -265,12 +281,14 @@ class JudgedSession:
 
 def _line(group: Group) -> str:
     if group.run is None:
-        return f"{group.name}: not judged: {group.error}"
+        return f"{group.name}: not judged: {group.error.splitlines()[0]}"
     from ragassay.report import headline
     from ragassay.runs.commands import store_option
 
     where = store_option(group.run.store_location)
-    return f"{group.name}: {headline(group.run.summary)}\n  ragassay show {group.run.id}{where}"
+    told = [headline(group.run.summary), group.unanswered]
+    counts = "; ".join(one for one in told if one)
+    return f"{group.name}: {counts}\n  ragassay show {group.run.id}{where}"
 
 
 def _parent(item: pytest.Item) -> str:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from ragassay.report.terminal import render_asked, render_gates, render_row, render_runs
     from ragassay.report.terminal_comparison import render_comparison
     from ragassay.report.terminal_summary import Detail, render_summary, summary_text
-    from ragassay.report.text import plain, seen
+    from ragassay.report.text import inert, plain, seen
     from ragassay.report.wording import headline, number_words, percent_interval
     from ragassay.report.workflow_commands import github_annotations
 
@@ -88,6 +88,7 @@ __all__ = [
     "export",
     "github_annotations",
     "headline",
+    "inert",
     "log_to_mlflow",
     "markdown_page",
     "mlflow_frame",
@@ -154,7 +155,7 @@ __getattr__ = lazy_names(
         "mlflow_table": ("mlflow_frame",),
         "regression": ("regression_outcomes", "with_outcomes"),
         "summary": ("summarise",),
-        "text": ("plain", "seen"),
+        "text": ("inert", "plain", "seen"),
         "terminal": ("render_asked", "render_gates", "render_row", "render_runs"),
         "terminal_comparison": ("render_comparison",),
         "terminal_summary": ("Detail", "render_summary", "summary_text"),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ragassay.store import RowLine, ScoreLine, Store
 
 SCHEMA = 1
+_KIND = "ragassay baseline"
 
 
 def write_baseline(store: Store, run_id: str, path: Path) -> None:
@@ -56,7 +57,7 @@ def _without_places(manifest: Manifest) -> Manifest:
 
 
 def _header(manifest: Manifest) -> dict[str, object]:
-    return {"kind": "ragassay baseline", "schema": SCHEMA, "run": as_json(manifest)}
+    return {"kind": _KIND, "schema": SCHEMA, "run": as_json(manifest)}
 
 
 def _rows(store: Store, run_id: str) -> Iterator[dict[str, object]]:
@@ -134,20 +135,25 @@ def read_baseline(path: Path) -> Baseline:
     from ragassay.store import read
 
     try:
-        header, *rows = [orjson.loads(line) for line in path.read_bytes().splitlines() if line]
-        if header["kind"] != "ragassay baseline" or header["schema"] != SCHEMA:
+        header, *rows = [orjson.loads(line) for line in path.read_bytes().splitlines() if line] or [
+            "nothing"
+        ]
+        if not isinstance(header, dict) or header.get("kind") != _KIND:
             raise ValueError(f"it begins with {shorten(str(header), 60)}")
+        if header.get("schema") != SCHEMA:
+            raise ValueError(f"its form is {header.get('schema')}, and this version reads {SCHEMA}")
         baseline = Baseline(read(Manifest, header["run"]), tuple(rows))
         # Every line is read once, so that a broken one is found here.
         lines = list(baseline.row_lines())
         for metric in baseline.manifest.metrics:
             lines += list(baseline.score_lines(metric))  # type: ignore[arg-type]
     except (OSError, ValueError, KeyError, TypeError, RagAssayError) as error:
+        why = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise DataError(
             "E0607",
             "The baseline cannot be read.",
             where=f"--baseline {path}",
-            why=shorten(str(error), 200),
+            why=shorten(why, 200),
             fix="write it anew from a run: ragassay gate RUN --write-baseline FILE",
         ) from error
     return baseline

@@ -184,7 +184,7 @@ def parse_gate(text: str, metrics: Iterable[str] = ()) -> Gate:
         # recall at 5 and one at 10, cannot be told apart by it.
         same = [metric for metric in names if metric.partition("(")[0] == name]
         if len(same) != 1:
-            hint = nearest(name, names) or " Metrics: " + ", ".join(names) + "."
+            hint = _hint(name, names)
             raise SetupError(
                 "E0601",
                 "The gate names a metric that is not in the run.",
@@ -194,6 +194,16 @@ def parse_gate(text: str, metrics: Iterable[str] = ()) -> Gate:
             )
         name = same[0]
     return Gate(text.strip(), kind, name, match["op"], float(match["number"]))
+
+
+def _hint(name: str, metrics: tuple[str, ...]) -> str:
+    """The metric that is meant, as far as that can be told; else all of them."""
+    from ragassay.metrics.other_names import called_elsewhere
+
+    for ours in called_elsewhere(name):
+        if ours in metrics:
+            return f" Another tool calls {ours} so."
+    return nearest(name, metrics) or " Metrics: " + ", ".join(metrics) + "."
 
 
 def _figure_and_metric(left: str, names: tuple[str, ...]) -> tuple[str, str]:

@@ -49,20 +49,23 @@ def markdown_page(
     *,
     limit: int = SUMMARY_LIMIT,
     rows: int | None = None,
+    decisions_only: bool = False,
 ) -> str:
     """The page, at most `limit` bytes of UTF-8: of the failing rows as many as fit, and how many
-    those are; "" where not even the figures fit. rows: the most that are shown.
+    those are; "" where not even the figures fit. rows: the most that are shown. decisions_only: the
+    gates and the comparison, beside a page of the same run that has its figures and rows.
     """
-    head = "".join(f"{block}\n\n" for block in _head(summary, gates, comparison))
+    parts = _head(summary, gates, comparison, decisions_only)
+    head = "".join(f"{block}\n\n" for block in parts)
     run_id = summary.manifest.run_id
     tail = f"More: <code>ragassay show {escape(run_id)}</code>\n"
     # Room for the line that counts the rows, and for what opens and closes their list.
     left = limit - len(head.encode()) - len(tail.encode()) - 300
     if left < 0:
         return ""
-    failing = store.rows(run_id, order="worst", verdict=Verdict.FAIL)
-    blocks = list(_fitting((_row(row, summary) for row in failing), left, rows))
-    if summary.failed:
+    if summary.failed and not decisions_only:
+        failing = store.rows(run_id, order="worst", verdict=Verdict.FAIL)
+        blocks = list(_fitting((_row(row, summary) for row in failing), left, rows))
         shown = f"{len(blocks):,} of {count(summary.failed, 'failing row')}, worst first"
         inner = "\n".join(blocks)
         head += f"<details><summary>{shown}</summary>\n\n{inner}\n\n</details>\n\n"
@@ -77,22 +80,36 @@ def _fitting(blocks: Iterable[str], room: int, most: int | None) -> Iterator[str
         yield block
 
 
-def _head(summary: Summary, gates: GateResult, comparison: Comparison | None) -> Iterator[str]:
+def _head(
+    summary: Summary, gates: GateResult, comparison: Comparison | None, decisions_only: bool
+) -> Iterator[str]:
+    """What the gates decide and what changed, and, unless that is all, the figures of the run."""
     yield f"### RagAssay: {_text(headline(summary))}"
-    lines = [f"{_WORDS[one.passed]}  {one.message}" for one in gates.outcomes]
-    told = {one.message for one in gates.outcomes}
-    lines += [f"{_WORDS[None]}  {line}" for line in gates.incomplete if line not in told]
-    if lines:
-        yield _pre(lines)
-    yield _metrics(summary)
-    if comparison is not None:
-        baseline = comparison.a.name or comparison.a.run_id
-        yield _pre([f"Beside {baseline}: {comparison.headline}", *comparison.warnings])
+    yield from _gates(gates)
+    if not decisions_only:
+        yield _metrics(summary)
+    yield from _beside(comparison)
+    if decisions_only:
+        return
     causes = [f"{count(one.rows, 'row')}: {one.cause.title}" for one in summary.causes]
     if causes:
         yield _pre(["What broke", *causes, f"Try: {summary.causes[0].cause.remedy}"])
     judge = f"Judge: {summary.manifest.judge.uri}, {summary.ledger.confirmed.calls:,} calls"
     yield _pre([judge, *summary.notes])
+
+
+def _gates(gates: GateResult) -> Iterator[str]:
+    lines = [f"{_WORDS[one.passed]}  {one.message}" for one in gates.outcomes]
+    told = {one.message for one in gates.outcomes}
+    lines += [f"{_WORDS[None]}  {line}" for line in gates.incomplete if line not in told]
+    if lines:
+        yield _pre(lines)
+
+
+def _beside(comparison: Comparison | None) -> Iterator[str]:
+    if comparison is not None:
+        baseline = comparison.a.name or comparison.a.run_id
+        yield _pre([f"Beside {baseline}: {comparison.headline}", *comparison.warnings])
 
 
 def _metrics(summary: Summary) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.core import (
+    AppUsage,
     CorrectedFigure,
     EnvironmentFailure,
     MetricSummary,
@@ -30,32 +31,32 @@ from ragassay.report.mlflow_table import (
     judged_metrics,
     mlflow_table,
 )
-from ragassay.report.wording import trust_lines
+from ragassay.report.wording import AppTotals, trust_lines
 
 if TYPE_CHECKING:
     from ragassay.store import Store
 
-AVERAGES: Mapping[str, tuple[str, ...]] = {
-    "document_recall": ("retrieval/ground_truth/document_recall/average",),
-    "app_tokens": ("agent/total_token_count/average",),
-    "app_input_tokens": (
-        "agent/input_token_count/average",
-        "agent/total_input_token_count/average",
-    ),
-    "app_output_tokens": (
-        "agent/output_token_count/average",
-        "agent/total_output_token_count/average",
-    ),
-    "app_latency": ("agent/latency_seconds/average",),
-    "app_cost": ("agent/total_cost/average",),
+RECALL = ("document_recall", "retrieval/ground_truth/document_recall/average")
+"""The metric, and the name of its mean."""
+
+AGENT: Mapping[str, tuple[str, ...]] = {
+    "total_tokens": ("agent/total_token_count/average",),
+    "input_tokens": ("agent/input_token_count/average", "agent/total_input_token_count/average"),
+    "output_tokens": ("agent/output_token_count/average", "agent/total_output_token_count/average"),
+    "latency": ("agent/latency_seconds/average",),
+    "cost": ("agent/total_cost/average",),
 }
-"""Metric -> the names of its mean."""
+"""What the application spent on a row -> the names of its mean, over the rows that state it."""
+
+SAFETY = "safety/rating/average"
+"""The share of safe rows, also without the path of its judge before it."""
 
 OVERALL = "response/overall_assessment/rating/percentage"
 
 TABLE = "eval_results.json"
 """The artifact with the rows, as Agent Evaluation calls it."""
 
+_FILES_ALLOWED = "MLFLOW_ALLOW_FILE_STORE"
 _NOT_IN_A_NAME = re.compile(r"[^\w\-. :/]+", re.ASCII)
 
 
@@ -76,13 +77,26 @@ def mlflow_metrics(
     for metric in summary.metrics:
         if metric.metric in judges:
             figures.update(_of_judge(metric, judges[metric.metric]))
-        if metric.mean is not None:
-            figures.update(dict.fromkeys(AVERAGES.get(metric.metric, ()), metric.mean))
+        if metric.metric == RECALL[0] and metric.mean is not None:
+            figures[RECALL[1]] = metric.mean
         figures.update(_own(metric))
+    figures.update(_of_agent(summary.app))
     for line in summary.trust:
         if line.corrected is not None:
             figures.update(_corrected(line.corrected))
     return figures
+
+
+def _of_agent(app: AppUsage) -> Iterator[tuple[str, float]]:
+    """What the application spent on a row on average, whatever metrics were measured."""
+    stated = app.rows if isinstance(app, AppTotals) else {}
+    for figure, names in AGENT.items():
+        total = getattr(app, figure)
+        if total is None or not stated.get(figure):
+            continue
+        # Of the latency the summary has the mean.
+        mean = total if figure == "latency" else total / stated[figure]
+        yield from ((name, float(mean)) for name in names)
 
 
 def _corrected(figure: CorrectedFigure) -> Iterator[tuple[str, float]]:
@@ -107,6 +121,7 @@ def _of_judge(metric: MetricSummary, name: JudgeName) -> Iterator[tuple[str, flo
         yield f"{stem}/rating/percentage", metric.pass_rate
         if metric.metric.partition("(")[0] == "safety":
             yield f"{stem}/rating/average", metric.pass_rate
+            yield SAFETY, metric.pass_rate
 
 
 def _allowed(name: str) -> str:
@@ -173,8 +188,18 @@ def log_to_mlflow(
             "MLflow did not take the run.",
             where=tracking_uri or "MLflow's tracking address",
             why=shorten(f"{type(error).__name__}: {error}", 300),
-            fix=("check --tracking-uri and the run named by --into; the stored run is unchanged"),
+            fix=_what_to_do(error),
         ) from error
+
+
+def _what_to_do(error: Exception) -> str:
+    # Newer versions take files only where a variable says so.
+    if _FILES_ALLOWED in str(error):
+        return (
+            "use a database (--tracking-uri sqlite:///mlflow.db), or set"
+            f" {_FILES_ALLOWED}=true; the stored run is unchanged"
+        )
+    return "check --tracking-uri and the run named by --into; the stored run is unchanged"
 
 
 def _new_run(client: Any, experiment: str, name: str) -> str:

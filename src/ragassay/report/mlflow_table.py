@@ -166,8 +166,11 @@ def _agent(sample: Sample) -> dict[str, Any]:
     usage = sample.usage
     if usage is None:
         return {}
+    total = usage.total_tokens
+    if total is None and usage.input_tokens is not None and usage.output_tokens is not None:
+        total = usage.input_tokens + usage.output_tokens
     values = (
-        usage.total_tokens,
+        total,
         usage.input_tokens,
         usage.output_tokens,
         usage.input_tokens,

@@ -20,6 +20,7 @@ from ragassay.core import (
     Manifest,
     MetricSummary,
     MetricTrust,
+    RowResult,
     SliceSummary,
     Status,
     Summary,
@@ -668,27 +669,36 @@ def _worst_rows(
     store: Store, run_id: str, manifest: Manifest, metrics: Sequence[MetricSummary], limit: int
 ) -> Iterator[WorstRow]:
     for row in worst_rows(store, run_id, manifest, metrics, limit):
-        score = worst_score(row, manifest)
-        if row.bad is not None or score is None or not row.done:
-            continue
-        if row.diagnosis.verdict is Verdict.PASS:
-            continue  # one of its metrics may fail and not count: evidence outranks it
-        cause = row.diagnosis.cause
-        name, detail = ("", "") if cause is None else (cause.name, cause.detail)
-        shown = proof(score, row.sample)
-        quote = shown.quote
-        # The cause often quotes what the judge says; once is enough.
-        repeated = detail != "" and shown.rationale.startswith(detail[:40])
-        if not quote and not repeated:
-            quote = detail
-        yield WorstRow(
-            id=row.id,
-            index=row.index,
-            verdict=row.diagnosis.verdict,
-            cause=name,
-            metric=score.metric,
-            value=score.value,
-            quote=quote,
-            rationale=shown.rationale,
-            uncertain=cause is not None and cause.uncertain != "",
-        )
+        found = worst_row(row, manifest)
+        if found is not None:
+            yield found
+
+
+def worst_row(row: RowResult, manifest: Manifest) -> WorstRow | None:
+    """What a row is told by among the worst: its lowest score and the proof; None where it has no
+    score that fails it.
+    """
+    score = worst_score(row, manifest)
+    if row.bad is not None or score is None or not row.done:
+        return None
+    if row.diagnosis.verdict is Verdict.PASS:
+        return None  # one of its metrics may fail and not count: evidence outranks it
+    cause = row.diagnosis.cause
+    name, detail = ("", "") if cause is None else (cause.name, cause.detail)
+    shown = proof(score, row.sample)
+    quote = shown.quote
+    # The cause often quotes what the judge says; once is enough.
+    repeated = detail != "" and shown.rationale.startswith(detail[:40])
+    if not quote and not repeated:
+        quote = detail
+    return WorstRow(
+        id=row.id,
+        index=row.index,
+        verdict=row.diagnosis.verdict,
+        cause=name,
+        metric=score.metric,
+        value=score.value,
+        quote=quote,
+        rationale=shown.rationale,
+        uncertain=cause is not None and cause.uncertain != "",
+    )

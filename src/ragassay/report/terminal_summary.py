@@ -15,6 +15,7 @@ from ragassay.core import (
     SliceSummary,
     Summary,
     Verdict,
+    WorstRow,
 )
 from ragassay.report import terminal_details as details
 from ragassay.report import wording as say
@@ -146,7 +147,7 @@ def _rest(x: SliceSummary) -> float | None:
 
 
 def _worst(page: Page, s: Summary) -> None:
-    rows = [row for row in s.worst if row.verdict in (Verdict.FAIL, Verdict.UNDECIDED)]
+    rows = _not_passed(s)
     if not rows:
         return
     titles = {share.cause.name: share.cause.title for share in s.causes}
@@ -163,8 +164,12 @@ def _worst(page: Page, s: Summary) -> None:
         if row.rationale:
             page.cut(say.reason(row.rationale), "dim", indent=6)
     others = [one_line(row.id, 60) for row in rows[WORST_SHOWN:]]
-    if others and not s.notes:  # notes take the line
+    if others:
         page.cut(f"then {', '.join(others)}", "dim", indent=2)
+
+
+def _not_passed(s: Summary) -> list[WorstRow]:
+    return [row for row in s.worst if row.verdict in (Verdict.FAIL, Verdict.UNDECIDED)]
 
 
 def _metrics(page: Page, s: Summary) -> None:
@@ -172,7 +177,9 @@ def _metrics(page: Page, s: Summary) -> None:
     measured = [m for m in s.metrics if say.says_something(m)]
     measured.sort(key=lambda m: (m.pass_mark is None, bool(m.unit)))
     notes = different_notes(s.notes)[:NOTES_SHOWN]
-    shown = measured[: METRICS_SHOWN - len(notes)]
+    # Notes and the rows that are only named take the lines of metrics: all has to fit on a screen.
+    taken = len(notes) + (bool(notes) and len(_not_passed(s)) > WORST_SHOWN)
+    shown = measured[: METRICS_SHOWN - taken]
     if shown:
         page.gap()
         heads = [("metric", False), ("mean [95 %]", False), ("pass rate [95 %]", False)]

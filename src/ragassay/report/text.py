@@ -35,6 +35,13 @@ def plain(text: str) -> str:
     return _CONTROLS.sub(_picture, _INVISIBLE.sub("", text))
 
 
+def inert(text: str) -> str:
+    """`text` without what GitHub's runner takes for a command wherever it stands in a line:
+    `##[error]` and the like.
+    """
+    return text.replace("##[", "## [")
+
+
 def seen(json: str) -> str:
     """JSON in which every character that commands a terminal or hides from the reader is written as
     an escape; the same values for whoever parses it.

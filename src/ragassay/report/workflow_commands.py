@@ -2,7 +2,7 @@
 
 Form: `::error file=F,line=N,title=T::message`, as GitHub documents workflow commands. What stands
 in them comes from judged texts, so every character that could end a field is written as GitHub
-escapes it.
+escapes it, and the older form of a command (`##[error]`), which begins anywhere, gets a space.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ragassay.core import Manifest, RowResult, Summary, Verdict
 from ragassay.report.gate import GateResult
 from ragassay.report.proof import proof, worst_score
-from ragassay.report.text import one_line
+from ragassay.report.text import inert, one_line
 from ragassay.report.wording import cause_words
 
 if TYPE_CHECKING:
@@ -30,24 +30,21 @@ _LINES = (".jsonl", ".ndjson")
 
 
 def github_annotations(
-    store: Store, summary: Summary, gates: GateResult, workspace: str
+    store: Store, summary: Summary, gates: GateResult, workspace: str, *, with_rows: bool = True
 ) -> list[str]:
     """At most MOST workflow commands: gates that are not met, then the failing rows, worst first.
     Where some are cut, the last one says how many.
 
-    workspace: the folder of the checkout, to which paths are relative.
+    workspace: the folder of the checkout, to which paths are relative. with_rows: False where an
+    earlier step has marked the rows of this run.
     """
     conditions = list(_conditions(gates))
-    every = len(conditions) + summary.failed
+    every = len(conditions) + (summary.failed if with_rows else 0)
     # One of the places is for saying what is cut.
     most = MOST if every <= MOST else MOST - 1
     lines = conditions[:most]
-    worst = store.rows(summary.manifest.run_id, order="worst", verdict=Verdict.FAIL)
-    rows = list(islice(worst, most - len(lines)))
-    file = _file(summary.manifest, workspace)
-    numbers = _line_numbers(Path(summary.manifest.source), {row.index for row in rows})
-    for row in rows:
-        lines.append(_of_row(row, file, numbers.get(row.index), summary.manifest))
+    if with_rows:
+        lines += _of_rows(store, summary, workspace, most - len(lines))
     if every > MOST:
         words = (
             f"{every - most:,} more problems are not shown here, where GitHub shows {MOST}:"
@@ -55,6 +52,16 @@ def github_annotations(
         )
         lines.append(_command("notice", words, title="RagAssay"))
     return lines
+
+
+def _of_rows(store: Store, summary: Summary, workspace: str, most: int) -> Iterator[str]:
+    """The worst rows, each beside its line."""
+    worst = store.rows(summary.manifest.run_id, order="worst", verdict=Verdict.FAIL)
+    rows = list(islice(worst, most))
+    file = _file(summary.manifest, workspace)
+    numbers = _line_numbers(Path(summary.manifest.source), {row.index for row in rows})
+    for row in rows:
+        yield _of_row(row, file, numbers.get(row.index), summary.manifest)
 
 
 def _conditions(gates: GateResult) -> Iterator[str]:
@@ -121,8 +128,8 @@ def _command(name: str, message: str, **fields: str) -> str:
 
 
 def _message(text: str) -> str:
-    """As the toolkit of GitHub Actions escapes data."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """As the toolkit of GitHub Actions escapes data, and without a command of the older form."""
+    return inert(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _field(text: str) -> str:

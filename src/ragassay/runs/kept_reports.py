@@ -8,12 +8,13 @@ take it along, and the list of runs leaves it out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from ragassay.core import MEASURING, JudgeInfo, Ledger, Manifest, RunState, digest
 from ragassay.report.tables import Block, Chart, Table
+from ragassay.runs.report_items import ItemGroup, ReportItem, in_groups, put_items
 from ragassay.store import Store
 from ragassay.version import __version__
 
@@ -27,7 +28,8 @@ _LOOKED_THROUGH = 2_000
 @dataclass(frozen=True, slots=True)
 class KeptReport:
     """A report as it was printed. kind: one of KINDS. headline: its first line. before, after: the
-    texts of the rubric that an optimisation changed, "" where none is.
+    texts of the rubric that an optimisation changed, "" where none is. groups: of its items, which
+    are read with `items_of`. runs: ids of the runs whose rows it rests on.
     """
 
     id: str
@@ -37,6 +39,8 @@ class KeptReport:
     blocks: tuple[Block, ...]
     before: str = ""
     after: str = ""
+    groups: tuple[ItemGroup, ...] = ()
+    runs: tuple[str, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -53,11 +57,17 @@ def keep_report(
     judge: str = "",
     before: str = "",
     after: str = "",
+    items: Iterable[ReportItem] = (),
+    runs: Sequence[str] = (),
 ) -> None:
-    """Keep a report. The same one again is there already."""
+    """Keep a report with its items. The same one again is there already."""
     content = {"kind": kind, "title": title, "blocks": [_plain(block) for block in blocks]}
     content |= {"before": before, "after": after}
-    key = digest(_KEPT, content)
+    kept, groups = in_groups(items)
+    if kept or runs:
+        content |= {"groups": [list(group) for group in groups], "runs": list(runs)}
+    parts = [content, [astuple(item) for item in kept]] if kept else [content]
+    key = digest(_KEPT, *parts)
     run_id = f"{_KEPT}-{key[:20]}"
     manifest = Manifest(
         run_id=run_id,
@@ -65,7 +75,7 @@ def keep_report(
         version=__version__,
         source="memory",
         source_hash=key,
-        rows=0,
+        rows=len(kept),
         mapping={},
         metrics=(),
         judge=JudgeInfo(judge, {}, {}, ""),
@@ -75,9 +85,11 @@ def keep_report(
     try:
         store.create_run(manifest)
     except ValueError:
-        return
+        if store.run(run_id).state is RunState.FINISHED:
+            return
     store.acquire(run_id)
     try:
+        put_items(store, run_id, kept)
         store.update_run(
             run_id, state=RunState.FINISHED, stop_reason="", ledger=Ledger(), seconds=0.0
         )
@@ -97,9 +109,9 @@ def kept_reports(store: Store, kind: str = "") -> list[KeptReport]:
 
 def kept_report(store: Store, run_id: str) -> KeptReport | None:
     """The report of this id, None where there is none."""
-    if not run_id.startswith(f"{_KEPT}-"):
+    if not run_id.startswith(f"{_KEPT}-") or not store.has_run(run_id):
         return None
-    return next((report for report in kept_reports(store) if report.id == run_id), None)
+    return _report(store.run(run_id).manifest)
 
 
 def _report(manifest: Manifest) -> KeptReport | None:
@@ -114,6 +126,8 @@ def _report(manifest: Manifest) -> KeptReport | None:
         blocks=tuple(_block(plain) for plain in _list(content["blocks"])),
         before=str(content["before"]),
         after=str(content["after"]),
+        groups=tuple(ItemGroup(*group) for group in _list(content.get("groups"))),  # type: ignore[misc]
+        runs=tuple(map(str, _list(content.get("runs")))),
     )
 
 

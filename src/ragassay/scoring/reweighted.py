@@ -95,12 +95,15 @@ def _interval(
         return Interval(mean, mean, level, "all rows are judged")
     if sessions < 2:
         return None
-    variance = max(0.0, float(parts.sum()))
-    squares = float((parts**2).sum())
-    # Satterthwaite: sessions that weigh most tell the spread least well.
+    total = float(parts.sum())
+    # Distances from a mean of the same sessions are too small by (n - 1) / n.
+    variance = max(0.0, total) * sessions / (sessions - 1)
+    # Satterthwaite (1946): 2 V^2 / var(V), and V is the sum of the sessions' parts. Sessions that
+    # weigh most tell the spread least well.
     freedom = sessions - 1.0
-    if squares > 0:
-        freedom = max(1.0, min(freedom, float(parts.sum()) ** 2 / squares * _HEAVY))
+    spread = float((parts**2).sum()) - total**2 / sessions
+    if spread > 0:
+        freedom = max(1.0, min(freedom, 2 * total**2 / spread))
     t = t_quantile(0.5 + level / 2, freedom)
     is_share = bool(((y == 0) | (y == 1)).all())
     if variance <= 1e-18:
@@ -110,12 +113,6 @@ def _interval(
         return _wilson(mean, mean * (1 - mean) / variance, t, level)
     reach = t * math.sqrt(variance)
     return Interval(max(0.0, mean - reach), min(1.0, mean + reach), level, "Student's t by session")
-
-
-_HEAVY = 3.0
-"""Parts that are squares of one number have three times the squares of their mean: n of them alike
-would seem n / 3.
-"""
 
 
 def _wilson(mean: float, n: float, t: float, level: float) -> Interval:

@@ -17,6 +17,7 @@ from ragassay.store.sharing import Claimed, OtherRuns
 if TYPE_CHECKING:
     from ragassay.store.copying import Copied, copy_store
     from ragassay.store.merging import take
+    from ragassay.store.sqlite import copy_file
     from ragassay.store.store import Store
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "ScoreLine",
     "Store",
     "StoredRun",
+    "copy_file",
     "copy_store",
     "default_location",
     "is_there",
@@ -50,4 +52,8 @@ def __getattr__(name: str) -> object:
         from ragassay.store.merging import take
 
         return take
+    if name == "copy_file":
+        from ragassay.store.sqlite import copy_file
+
+        return copy_file
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,6 +8,7 @@ looked at, can be told from one that is gone.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 from collections.abc import Collection
@@ -132,6 +133,10 @@ class RunLocks:
         locks, now = schema.run_locks, self._access.database.now(connection)
         rows = connection.execute(select(locks).where(locks.c.run.in_(numbers))).all()
         return {lock.run for lock in rows if now - lock.seen < within_s and _is_living(lock, now)}
+
+    def is_held(self, number: int) -> bool:
+        """Whether a living owner has the run."""
+        return bool(self._access.read(lambda c: self.working(c, (number,), math.inf)))
 
     def check_not_lost(self, run_id: str, number: int) -> None:
         """Raise EnvironmentFailure E0504 where it is known that another process has taken the run

@@ -32,6 +32,7 @@ COMMON = 20_000
 """Rows from which on a word is common: then the rows are gone through in their order and each is
 asked for it, since few have to be; else the rows with the word are gathered first.
 """
+_COUNTS_KEPT = 1000
 SNIPPET = 240
 """Characters of a question that a list shows."""
 UNREADABLE = "unreadable"
@@ -112,6 +113,7 @@ class RowIndex:
         with closing(self._connect()) as connection:
             self._facts: dict[str, str] = dict(connection.execute("SELECT name, value FROM facts"))
         self._metrics: dict[str, int] = json.loads(self._facts["metrics"])
+        self._counts: dict[RowQuery, int | None] = {}
 
     @property
     def stamp(self) -> str:
@@ -157,9 +159,19 @@ class RowIndex:
 
     def count(self, query: RowQuery) -> int | None:
         """How many rows the query is of; None where a common word and another condition make
-        counting take long.
+        counting take long. Counted once: the rows of an index do not change, and every page of a
+        list and every order of it says the same number.
         """
-        query = self._known(query)
+        query = replace(self._known(query), sort="worst", descending=False)
+        known = self._counts
+        if query in known:
+            return known[query]
+        found = self._count(query)
+        # A new dictionary: another thread may be reading the one before.
+        self._counts = {**known, query: found} if len(known) < _COUNTS_KEPT else {query: found}
+        return found
+
+    def _count(self, query: RowQuery) -> int | None:
         match = _match(query.text)
         also = replace(query, text="").narrows or bool(query.metric)
         if match and not also:
@@ -171,7 +183,7 @@ class RowIndex:
         if not query.narrows and not query.metric:
             return int(self._facts["rows"])
         # By its slice where it has one: that leaves out most rows, whatever the order.
-        source, where, values = self._parts(replace(query, sort="worst"), counting=True)
+        source, where, values = self._parts(query, counting=True)
         text = f"SELECT count(*) FROM {source} WHERE {' AND '.join(where) or '1'}"
         return int(self._all(text, values)[0][0])
 

@@ -93,12 +93,15 @@ class ChangedTrace(NamedTuple):
 
 
 class NumberedLog(NamedTuple):
-    """A log record with its number in the order of arrival, and when it came (milliseconds)."""
+    """A log record with its number in the order of arrival, when it came (milliseconds), and the
+    hash of its payload.
+    """
 
     number: int
     trace: bytes
     received: int
     payload: bytes
+    hash: bytes
 
 
 class SpanRecords:
@@ -373,23 +376,27 @@ class SpanRecords:
                 found[bytes(row.trace), row.number] = bytes(row.payload)
         return found
 
-    def last_log(self) -> int:
-        """The number of the last log record that is kept, 0 where there is none. Numbers begin anew
-        where all were deleted.
+    def log_hash(self, number: int) -> bytes:
+        """The hash of the log record of this number, empty where it was deleted. Numbers begin anew
+        where all were deleted: by its hash a record is known again.
         """
-        return int(self._access.scalar(select(func.max(schema.span_logs.c.id))) or 0)
+        table = schema.span_logs.c
+        return bytes(self._access.scalar(select(table.hash).where(table.id == number)) or b"")
 
     def logs_after(self, number: int, limit: int) -> list[NumberedLog]:
         """Log records behind the one of this number, in the order of arrival."""
         table = schema.span_logs.c
         query = (
-            select(table.id, table.trace, table.received, table.payload)
+            select(table.id, table.trace, table.received, table.payload, table.hash)
             .where(table.id > number)
             .order_by(table.id)
             .limit(limit)
         )
         rows = self._access.all(query)
-        return [NumberedLog(row[0], bytes(row[1]), row[2], bytes(row[3])) for row in rows]
+        return [
+            NumberedLog(row.id, bytes(row.trace), row.received, bytes(row.payload), bytes(row.hash))
+            for row in rows
+        ]
 
     def counts(self) -> dict[str, int]:
         """How many spans, log records, traces and rows are stored."""

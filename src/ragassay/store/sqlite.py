@@ -519,6 +519,14 @@ def copy(path: Path, target: Path) -> None:
         partial.unlink(missing_ok=True)
 
 
+def copy_file(path: Path, target: Path) -> None:
+    """`copy`, for who wants the copy itself. Raises EnvironmentFailure, as `failure` says."""
+    try:
+        copy(path, target)
+    except (sqlite3.Error, OSError) as error:
+        raise failure(error, path) from error
+
+
 def failure(error: BaseException, path: Path) -> EnvironmentFailure:
     """The error as the user can act on it: disk full, damaged, locked, or not to be opened."""
     cause = getattr(error, "orig", None) or error

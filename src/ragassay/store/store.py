@@ -235,6 +235,12 @@ class Store:
         """
         self.locks.acquire(run_id, self.run_records.number(run_id))
 
+    def driven(self, run_id: str) -> bool:
+        """Whether a living process works on the run. Of one on another machine that has not said so
+        for 300 seconds: no.
+        """
+        return self.locks.is_held(self.run_records.number(run_id))
+
     def release(self, run_id: str) -> None:
         """Give the run back, and its claims; nothing happens when this store does not have it."""
         number = self.run_records.number(run_id)

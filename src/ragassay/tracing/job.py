@@ -7,6 +7,7 @@ they change nothing, the revision stays.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -108,15 +109,19 @@ class AssemblyJob:
             f"ragassay_assembly_lag_seconds {lag:.3f}",
         ]
 
-    def catch_up(self, *, everything: bool = False) -> int:
+    def catch_up(self, *, everything: bool = False, seconds: float = math.inf) -> int:
         """Put together what is ready now; how many traces got a new revision. everything: also what
-        may not be complete.
+        may not be complete. seconds: after which no further piece of the work is begun, which may
+        have no end where traces come faster than they are put together.
         """
-        while self._records.index_traces():
+        until = time.monotonic() + seconds
+        while self._records.index_traces() and time.monotonic() < until:
             pass
         changed = 0
         while made := self._next_traces(everything):
             changed += self._make_rows(made)
+            if time.monotonic() >= until:
+                break
         return changed
 
     def _next_traces(self, everything: bool) -> list[ReadyTrace]:

@@ -11,7 +11,7 @@ import hashlib
 import re
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -33,8 +33,9 @@ class Snapshot(NamedTuple):
 
 
 def packed(row: TurnRow) -> bytes:
-    """A row as it is stored: itself, where its fields were read, what is missing, and each
-    retrieval with its query. The same row gives the same bytes.
+    """A row as it is stored: itself, where its fields were read, what is missing, each retrieval
+    with its query, and what the turn failed with although it has a response. The same row gives the
+    same bytes.
     """
     retrievals = [
         {
@@ -43,13 +44,15 @@ def packed(row: TurnRow) -> bytes:
         }
         for each in row.turn.retrievals
     ]
-    stored = {
+    stored: dict[str, Any] = {
         "row": row.row,
         "sources": row.turn.sources,
         "missing": row.turn.missing,
         "scope": row.turn.scope,
         "retrievals": retrievals,
     }
+    if row.turn.failed is not None:
+        stored["failed"] = row.turn.failed
     return orjson.dumps(stored, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
 
 

@@ -201,21 +201,34 @@ def _run(
             model = connect(asked.proposer, **proposer_options)
             proposer = stack.enter_context(ModelProposer(model, record, spending))
         result = Optimiser(ready, bench, record, spending, watch).run(proposer, out)
-        _keep(opened, result)
+        _keep(opened, result, record.runs())
         return result
 
 
-def _keep(store: Store, result: Optimisation) -> None:
-    """Keep the report, with both texts of a rubric that was changed."""
+def _keep(store: Store, result: Optimisation, runs: Sequence[str]) -> None:
+    """Keep the report, with both texts of a rubric that was changed and with what was tried. runs:
+    of the judge, in which every row can be looked at.
+    """
     from ragassay.judges import rubric_text
     from ragassay.runs.kept_reports import OPTIMISATION, keep_report
+    from ragassay.tuning.candidates import tried_items
     from ragassay.tuning.reports import optimisation_report
 
     texts = {}
     if result.rubric is not None:
         texts = {"before": rubric_text(result.rubric_before), "after": rubric_text(result.rubric)}
     blocks = optimisation_report(result, details=True)
-    keep_report(store, OPTIMISATION, result.metric, blocks, judge=result.judge, **texts)
+    items = tried_items(result)
+    keep_report(
+        store,
+        OPTIMISATION,
+        result.metric,
+        blocks,
+        judge=result.judge,
+        items=items,
+        runs=runs,
+        **texts,
+    )
 
 
 def _proposer_options(

@@ -119,6 +119,15 @@ class SearchRecord:
             attempts[step] = attempts.get(step, Attempts()).with_run(stored)
         return attempts
 
+    def runs(self) -> list[str]:
+        """Ids of the runs of the judge, in the order in which they began."""
+        found = []
+        for stored in reversed(self._store.runs(_MOST_RUNS)):
+            kept = stored.manifest.kept
+            if kept.get(_SEARCH) == self.key and "step" in kept:
+                found.append(stored.run_id)
+        return found
+
     # -- the sealed rows
 
     def opened(self, marks: Collection[str], purpose: str) -> str | None:

@@ -22,6 +22,7 @@ from ragassay.core import (
     RagAssayError,
     RowResult,
     RunState,
+    SetupError,
     Status,
 )
 from ragassay.runs.run import Run
@@ -126,7 +127,7 @@ class Batches:
             # A wrong set-up is no outage: it is said before anything else is tried.
             if error.code not in _OUTAGES:
                 self._give_up(batch)
-                raise
+                raise _said_here(error) from None
             down = error.what
         if run is None:
             run = self._found(batch)
@@ -214,6 +215,17 @@ _LOOKED_AT = 50
 def row_id(row: WatchRow) -> str:
     """The id that a row of a trace has in its run."""
     return row.trace.hex() if row.number == 1 else f"{row.trace.hex()}-{row.number}"
+
+
+def _said_here(error: RagAssayError) -> RagAssayError:
+    """An error with a way out that a watch has."""
+    if error.code != "E0406":
+        return error
+    fix = (
+        "give --price IN,OUT (US dollars per million tokens), or hold calls in place of dollars:"
+        " --budget '500 calls/hour'"
+    )
+    return SetupError(error.code, error.what, where=error.where, fix=fix)
 
 
 _OUTAGES = ("E0405", "E0408", "E0409", "E0411")

@@ -96,6 +96,7 @@ def _go_on(watcher: Watcher, every_s: float) -> None:
     with _ended_by_signals() as ended:
         while not ended.wait(every_s) and not watcher.interrupted:
             watcher.step()
+            watcher.refresh()
 
 
 @contextmanager

@@ -48,9 +48,12 @@ def new_rows(
             if before is not None:
                 state.revised += before.state not in (UNSAMPLED, PENDING)
                 continue
-            row = orjson.loads(payload)["row"]
+            stored = orjson.loads(payload)
+            row = stored["row"]
+            # A user who saw an error saw no response, although a model inside had given one.
+            failed = {"error": stored["failed"]} if stored.get("failed") else {}
             bad = trace.trace.hex() in rated_bad
-            found.append(_arrived(row, trace, number, settings, state, bad))
+            found.append(_arrived({**row, **failed}, trace, number, settings, state, bad))
             questions.append(_text(row.get("question")))
     if reference is not None and found:
         for row, scalars in zip(found, reference.scalars(word_vectors(questions)), strict=True):

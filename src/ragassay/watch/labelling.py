@@ -42,7 +42,9 @@ def queue(run: Run, rows: Sequence[WatchRow], settings: Settings) -> int:
     if not settings.label_share:
         return 0
     added = 0
-    for metric in settings.metrics:
+    # What the application says itself (tokens, errors ...) is no judgment to check.
+    judged = [metric for metric in settings.metrics if not metric.startswith("app_")]
+    for metric in judged:
         chosen = [row for row in rows if _is_chosen(row, metric, settings)]
         if chosen:
             entries = [

@@ -8,6 +8,7 @@ from ragassay.core import Interval
 from ragassay.report.tables import Block, Table
 from ragassay.report.text import one_line
 from ragassay.report.wording import count
+from ragassay.watch.drift import Shifted
 from ragassay.watch.figures import Amount, Rate, Window
 from ragassay.watch.map import TrafficMap
 from ragassay.watch.values import Traffic
@@ -17,17 +18,10 @@ _MOST_RATES, _MOST_ALERTS, _MOST_NOTES, _MOST_CLUSTERS, _WIDE = 6, 2, 2, 4, 76
 
 def blocks(traffic: Traffic) -> Iterator[Block]:
     """The report: what arrived and what became of it, rates, marks and alerts, drift, trust."""
-    window = traffic.window
-    yield _headline(traffic)
-    yield _accounts(traffic)
-    yield from _budget_lines(traffic)
-    if window.rows:
-        yield ""
-        yield _traffic_line(window)
-        if window.rates:
-            yield _rate_table(window)
-    yield from _gaps(traffic)
-    yield from _marks(traffic)
+    yield from accounts(traffic)
+    if traffic.window.rates:
+        yield _rate_table(traffic.window)
+    yield from marks(traffic)
     yield from _drift(traffic)
     yield from _clusters(traffic)
     yield from _trust(traffic)
@@ -37,6 +31,22 @@ def blocks(traffic: Traffic) -> Iterator[Block]:
         yield f"rows that fail, and why: ragassay show '{traffic.last_run}'"
     for note in traffic.notes[-_MOST_NOTES:]:
         yield one_line(f"note: {note}", 2 * _WIDE)
+
+
+def accounts(traffic: Traffic) -> Iterator[Block]:
+    """What arrived, what became of it, what was spent, and what is known of every row."""
+    yield _headline(traffic)
+    yield _accounts(traffic)
+    yield from _budget_lines(traffic)
+    if traffic.window.rows:
+        yield ""
+        yield _traffic_line(traffic.window)
+
+
+def marks(traffic: Traffic) -> Iterator[Block]:
+    """What is missing in the rates, how the marks stand, and the last alerts."""
+    yield from _gaps(traffic)
+    yield from _marks(traffic)
 
 
 def _headline(traffic: Traffic) -> str:
@@ -96,9 +106,8 @@ def _amount_words(amount: Amount) -> str:
 def _rate_table(window: Window) -> Table:
     rows = []
     for rate in window.rates[:_MOST_RATES]:
-        name = rate.name if rate.kind == "score" else f"{rate.name} passes"
         lost = f"{rate.lost} lost" if rate.lost else ""
-        rows.append((name, _value(rate), _band(rate.interval), str(rate.rows), lost))
+        rows.append((*shown_rate(rate), str(rate.rows), lost))
     return Table(("of all rows", "rate", "95 % band", "judged", ""), tuple(rows))
 
 
@@ -110,6 +119,12 @@ def _value(rate: Rate) -> str:
 
 def _percent(value: float | None) -> str:
     return "-" if value is None else f"{value:.1%}"
+
+
+def shown_rate(rate: Rate) -> tuple[str, str, str]:
+    """(name, value, band) of a rate, as every report has them."""
+    name = rate.name if rate.kind == "score" else f"{rate.name} passes"
+    return name, _value(rate), _band(rate.interval)
 
 
 def _band(interval: Interval | None) -> str:
@@ -157,15 +172,20 @@ def _drift(traffic: Traffic) -> Iterator[str]:
         )
     if traffic.shifted is not None:
         found = traffic.shifted
-        p = "-" if found.p is None else f"{found.p:.3f}"
-        yield (
-            f"questions of the last day beside earlier ones: size {found.size:.2f}, p {p} (one"
-            f" look, {found.sessions} sessions)"
-        )
+        yield shift_words(found)
         if found.p is not None and found.p < 0.05 and found.examples:
             yield one_line(f"  farthest: {found.examples[0]}", _WIDE)
     elif traffic.drift_note and traffic.drift:
         yield traffic.drift_note
+
+
+def shift_words(found: Shifted) -> str:
+    """How the questions of the last day lie to earlier ones, in a sentence."""
+    p = "-" if found.p is None else f"{found.p:.3f}"
+    return (
+        f"questions of the last day beside earlier ones: size {found.size:.2f}, p {p} (one look,"
+        f" {found.sessions} sessions)"
+    )
 
 
 def _clusters(traffic: Traffic) -> Iterator[Block]:

@@ -11,7 +11,7 @@ from ragassay.core import SetupError
 from ragassay.scoring.evidence import Guarantee
 from ragassay.watch.budgets import Budget, read_budget
 from ragassay.watch.marks import Mark, read_mark
-from ragassay.watch.targets import Target, read_target
+from ragassay.watch.targets import Target, read_targets
 
 PRESET = "production"
 """What is measured where nothing else is asked for."""
@@ -118,7 +118,7 @@ def make_settings(
         marks=tuple(read_mark(text, metrics) for text in dict.fromkeys(marks)),
         guarantee=guarantee,
         level=level,
-        targets=tuple(map(read_target, alert_to)),
+        targets=read_targets(alert_to),
         allow_private=allow_private,
         label_share=label_share,
         window_s=window_s,

@@ -67,19 +67,21 @@ class DriftState:
 @dataclass(slots=True)
 class State:
     """created: Unix time of the first step. now: the latest time that any step saw; it never goes
-    back. cursor, log_cursor: how far changes of rows, and log records, were read. counted: sessions
-    that were counted. late: rows of sessions that were counted before they came. revised: rows that
-    changed after they were judged. unread: ratings that could not be read. judged_as: what
-    determines the judge. down_since, down_why: since when the judge could not be asked (Unix time),
-    and why; down_told: when that was last told of; tries: attempts since then; again: not before
-    this time. notes: of clocks and restarts, newest last. bad_rated: traces that users rated bad.
-    shown: what a look from outside has to know of the settings.
+    back. cursor, log_cursor: how far changes of rows, and log records, were read; log_hash: of
+    the last record that was. counted: sessions that were counted. late: rows of sessions that
+    were counted before they came. revised: rows that changed after they were judged. unread:
+    ratings that could not be read. judged_as: what determines the judge. down_since, down_why:
+    since when the judge could not be asked (Unix time), and why; down_told: when that was last
+    told of; tries: attempts since then; again: not before this time. notes: of clocks and
+    restarts, newest last. bad_rated: traces that users rated bad. report: the last one as JSON,
+    without the map, for those who look from outside; seed: that the map is drawn with.
     """
 
     created: float
     now: float
     cursor: int = 0
     log_cursor: int = 0
+    log_hash: str = ""
     counted: int = 0
     late: int = 0
     revised: int = 0
@@ -94,7 +96,8 @@ class State:
     drift: DriftState = field(default_factory=DriftState)
     notes: list[str] = field(default_factory=list)
     bad_rated: list[str] = field(default_factory=list)
-    shown: dict[str, Any] = field(default_factory=dict)
+    report: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
 
     def note(self, text: str) -> None:
         """Keep a sentence for the report; the last few are kept."""
@@ -108,6 +111,7 @@ class State:
     def of(cls, stored: Mapping[str, Any]) -> State:
         """What was stored."""
         given = dict(stored)
+        given.pop("shown", None)  # of versions that told less of a watch from outside
         given["marks"] = {name: MarkState(**mark) for name, mark in given["marks"].items()}
         given["drift"] = DriftState(**given["drift"])
         return cls(**given)

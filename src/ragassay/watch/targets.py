@@ -9,13 +9,15 @@ into the network that the watch runs in. Every attempt ends in time, and attempt
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import ipaddress
 import os
 import shlex
 import socket
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import orjson
@@ -54,6 +56,20 @@ class Target:
 
     def __repr__(self) -> str:
         return f"Target({self.shown!r})"
+
+
+def read_targets(texts: Sequence[str]) -> tuple[Target, ...]:
+    """The targets, each once. Those that would be shown alike, such as two channels of one host,
+    are told apart by the beginning of a hash of their addresses. Raises SetupError E1303.
+    """
+    targets = list(dict.fromkeys(map(read_target, texts)))
+    alike = Counter(target.shown for target in targets)
+    return tuple(target if alike[target.shown] == 1 else _tagged(target) for target in targets)
+
+
+def _tagged(target: Target) -> Target:
+    tag = hashlib.sha256(target.address.encode()).hexdigest()[:6]
+    return replace(target, shown=f"{target.shown} ({tag})")
 
 
 def read_target(text: str) -> Target:

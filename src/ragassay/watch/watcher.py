@@ -8,9 +8,11 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from ragassay.core import SetupError
+from ragassay.report import as_json
 from ragassay.runs.ticker import Tell
 from ragassay.store import Store
 from ragassay.store.watches import COUNTED, WatchRow
@@ -43,7 +45,12 @@ _DOWN_S = 3_600.0
 _LONGEST_PAUSE_S = 600.0
 _BEHIND_S = 900.0
 """Seconds that spans may wait to become a row, before that is told of."""
+_REPORTS = 20
+_ASSEMBLY_S = 30.0
+"""Seconds of a step in which rows are made of traces."""
 _MOST_RATED = 1_000
+_WAITS = "not sent yet"
+"""What stands beside a target of an alert until it is tried; "" once it was told."""
 
 
 class Watcher:
@@ -63,6 +70,8 @@ class Watcher:
         self._clock = now
         self._tell = tell or _silent
         self._batches = Batches(store, settings)
+        self._reported = self._report_s = 0.0
+        self._outrun = False
         self.interrupted = False
 
     def __enter__(self) -> Watcher:
@@ -83,7 +92,7 @@ class Watcher:
         """One step. patient: leave a judge that is down alone for a while; else ask it now."""
         self._look_at_the_clock()
         if not self._store.database.read_only:
-            AssemblyJob(self._store.span_records).catch_up()
+            self._put_together()
         self._take_ratings()
         self._take_rows()
         self._drop()
@@ -125,15 +134,25 @@ class Watcher:
             self._state.note(text)
             self._tell(text)
 
+    def _put_together(self) -> None:
+        """Make rows of the traces that are ready; what is left over waits for the next step, so
+        that judging and alarms wait for no traffic.
+        """
+        begun = time.monotonic()
+        AssemblyJob(self._store.span_records).catch_up(seconds=_ASSEMBLY_S)
+        self._outrun = time.monotonic() - begun >= _ASSEMBLY_S
+
     def _take_ratings(self) -> None:
-        state = self._state
-        # Numbers of log records begin anew after all of them were deleted.
-        if self._store.span_records.last_log() < state.log_cursor:
+        state, spans = self._state, self._store.span_records
+        # Numbers of log records begin anew after all of them were deleted. Where the last one that
+        # was read is gone, what is there is read from the beginning: of a rating that is read
+        # twice the last one counts.
+        if state.log_hash and spans.log_hash(state.log_cursor).hex() != state.log_hash:
             state.log_cursor = 0
-        while logs := self._store.span_records.logs_after(state.log_cursor, _LOGS_A_PAGE):
+        while logs := spans.logs_after(state.log_cursor, _LOGS_A_PAGE):
             found, unread = results.ratings_in(logs)
             state.unread += unread
-            state.log_cursor = logs[-1].number
+            state.log_cursor, state.log_hash = logs[-1].number, logs[-1].hash.hex()
             bad = [rating.trace.hex() for rating in found if rating.value < 0.5]
             state.bad_rated = [*state.bad_rated, *bad][-_MOST_RATED:]
             self._records.take_in(self._settings.name, state.to_json(), [], found)
@@ -243,7 +262,9 @@ class Watcher:
     # -- what is told
 
     def _stored(self, alert: Alert) -> Mapping[str, Any]:
-        return {**alert.to_json(self._settings.name, self._state.now), "told": {}, "steps": 0}
+        # A target that is named later is not told of what was before its time.
+        told = {target.shown: _WAITS for target in self._settings.targets}
+        return {**alert.to_json(self._settings.name, self._state.now), "told": told, "steps": 0}
 
     def _deliver(self) -> None:
         """Tell the targets of what they were not told yet."""
@@ -252,7 +273,7 @@ class Watcher:
         failed: set[str] = set()
         for number, alert in reversed(self._records.alerts(self._settings.name)):
             told = dict(alert.get("told", {}))
-            open_ = [each for each in self._settings.targets if told.get(each.shown) != ""]
+            open_ = [each for each in self._settings.targets if told.get(each.shown)]
             # One that did not answer is not waited for once more in this step.
             waiting = [each for each in open_ if each.shown not in failed]
             if not waiting or alert.get("steps", 0) >= MOST_STEPS:
@@ -297,23 +318,37 @@ class Watcher:
             pass
 
     def _save(self) -> None:
-        settings = self._settings
-        self._state.shown = {
-            "judge": str(settings.judging.get("judge", "offline")),
-            "metrics": list(settings.metrics),
-            "window_s": settings.window_s,
-            "sample": settings.sample,
-            "budgets": [str(budget) for budget in settings.budgets],
-            "marks": [mark.text for mark in settings.marks],
-            "promise": guarantee_words(settings),
-            "seed": settings.seed,
-        }
         self._records.put_state(self._settings.name, self._state.to_json())
+
+    def _keep(self, report: Traffic) -> None:
+        """Keep a report for those who look from outside, so that they see the same figures. What
+        users asked is not in it: their texts are deleted with the spans.
+        """
+        shift = report.shifted and replace(report.shifted, examples=())
+        kept = as_json(replace(report, map=None, shifted=shift))
+        assert isinstance(kept, dict)
+        self._state.report, self._state.seed = kept, self._settings.seed
+        self._save()
 
     # -- the report
 
+    def refresh(self) -> None:
+        """Keep a new report for those who look from outside, where making them takes no more than
+        a twentieth of the time.
+        """
+        if time.monotonic() - self._reported >= _REPORTS * self._report_s:
+            self.report()
+
     def report(self, *, with_map: bool = False) -> Traffic:
         """How things stand now. with_map: also the map of the window's questions."""
+        begun = time.monotonic()
+        made = self._made(with_map)
+        self._keep(made)
+        self._reported = time.monotonic()
+        self._report_s = self._reported - begun
+        return made
+
+    def _made(self, with_map: bool) -> Traffic:
         state, settings = self._state, self._settings
         name = settings.name
         since = int((state.now - settings.window_s) * 1000)
@@ -382,7 +417,7 @@ class Watcher:
         yield from state.notes
         waiting, oldest = self._store.span_records.waiting()
         behind = 0.0 if oldest is None else state.now - oldest / 1000
-        if behind > _BEHIND_S:
+        if behind > _BEHIND_S or (self._outrun and waiting):
             yield (
                 f"{waiting} traces wait to become rows, the oldest for {_hours(behind)}: rows come"
                 " faster than they are put together, or some have no root"

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import math
 import secrets
+import shutil
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 from urllib.parse import parse_qsl, quote
 
 from fastapi import FastAPI, Request, Response
@@ -144,14 +145,30 @@ def _endpoint(site: Site, route: Route) -> Callable[[Request], Awaitable[Respons
 
 
 async def _uploaded(site: Site, request: Request, route: Route) -> Response:
-    """The answer to a body that is a file, which is written to disk as it comes."""
+    """The answer to a form with a file, which is written to disk as it comes."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "multipart/form-data":
+        return _rendered(site, request, _problem(400, "This is no form with a file."))
     with TemporaryDirectory(prefix="ragassay-upload-") as folder:
-        path = Path(folder) / "body"
-        with path.open("wb") as file:
-            async for chunk in request.stream():
-                file.write(chunk)
-        ask = replace(_ask(site, request, {}), upload=path)
+        path = Path(folder) / "upload"
+        form = {}
+        try:
+            async with request.form(max_files=1, max_fields=_MOST_FIELDS) as sent:
+                for name, value in sent.items():
+                    if isinstance(value, str):
+                        form[name] = value
+                        continue
+                    form[name] = value.filename or ""
+                    await run_in_threadpool(_write, value.file, path)
+        except HTTPException:
+            return _rendered(site, request, _problem(400, "The form did not come whole."))
+        ask = replace(_ask(site, request, form), upload=path if path.exists() else None)
         return _rendered(site, request, await run_in_threadpool(_answered, route, ask))
+
+
+def _write(source: BinaryIO, path: Path) -> None:
+    with path.open("wb") as file:
+        shutil.copyfileobj(source, file)
 
 
 def role_of(site: Site, request: Request) -> Role | None:

@@ -37,6 +37,8 @@ FOR_FEW_S = 5.0
 that comes back by itself would only flicker.
 """
 KEPT = 64
+KEPT_RUNS = 256
+"""More than the runs that one page shows."""
 KEPT_LARGE = 4
 """Of what grows with the rows of a run: up to 300 MB for a million."""
 WORKERS = 4
@@ -86,7 +88,7 @@ class Figures:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="figures")
-        self._figures = _Kept[RunFigures](self._pool, KEPT)
+        self._figures = _Kept[RunFigures](self._pool, KEPT_RUNS)
         self._indices = _Kept[RowIndex](self._pool, KEPT)
         self._other = _Kept[object](self._pool, KEPT)
         self._large = _Kept[object](self._pool, KEPT_LARGE)
@@ -109,7 +111,7 @@ class Figures:
         run = self._store.run(run_id)
         with self._lock:
             self._stored[run_id] = (stamp, run)
-            while len(self._stored) > KEPT:
+            while len(self._stored) > KEPT_RUNS:
                 self._stored.popitem(last=False)
         return run
 

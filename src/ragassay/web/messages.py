@@ -21,7 +21,7 @@ class Ask:
     "dark", "light" or "" for what the reader's system says. role: None where nobody is signed in.
     client: the address it came from. host: by which name the server was called. person: the name
     under which somebody labels. reveal: whether they chose to see the judge's verdict after each
-    label. upload: a file with the body that was sent, None for a route that takes none.
+    label. upload: the file of the form, None where there is none; its name is a field of the form.
     """
 
     site: Site
@@ -94,12 +94,8 @@ def number(ask: Ask, name: str, default: int, low: int, high: int) -> int:
     raise refused(name, text, f"a whole number from {low} to {high}")
 
 
-def refused(name: str, text: str, wanted: str) -> SetupError:
-    """The error for a value of the URL that cannot be taken."""
-    return SetupError(
-        "E0101",
-        f"{name} in the address is not {wanted}.",
-        where=name,
-        why=repr(text[:80]),
-        fix="go back and choose from the page",
-    )
+def refused(
+    name: str, text: str, wanted: str, *, fix: str = "go back and choose from the page"
+) -> SetupError:
+    """The error for a value of the URL or of a form that cannot be taken."""
+    return SetupError("E0101", f"{name} is not {wanted}.", where=name, why=repr(text[:80]), fix=fix)

@@ -56,8 +56,8 @@ _LEAST: Mapping[Access, Role | None] = {
 
 
 class Route(NamedTuple):
-    """One entry of the table. most_bytes: of a request's body; uploads: whether the body is a file
-    and no form.
+    """One entry of the table. most_bytes: of a request's body; uploads: whether the form has a
+    file.
     """
 
     method: str
@@ -103,6 +103,8 @@ ROUTES = (
     Route("GET", "/judges/{certificate}", _IN, judges.certificate),
     Route("GET", "/reports", _IN, reports.show),
     Route("GET", "/reports/{report}", _IN, reports.report),
+    Route("GET", "/reports/{report}/items", _IN, reports.items),
+    Route("GET", "/reports/{report}/items/{item}", _IN, reports.item),
     Route("GET", "/traces", _IN, traces.show),
     Route("GET", "/traces/{trace}", _IN, traces.trace),
     Route("GET", "/traffic", _IN, traffic.show),

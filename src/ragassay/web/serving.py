@@ -40,12 +40,14 @@ class Server:
         import uvicorn
 
         from ragassay.web.application import make_application
+        from ragassay.web.malformed import Protocol
 
         self.settings = settings.checked()
         self.socket = _listening(self.settings, usual_port)
         self.application: Application = make_application(store, self.settings)
         config = uvicorn.Config(
             self.application.asgi,
+            http=Protocol,
             log_config=None,
             access_log=False,
             server_header=False,

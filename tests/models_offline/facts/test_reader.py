@@ -4,6 +4,7 @@ only said in other words.
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,16 +16,21 @@ from ragassay.core import MatchCall
 from ragassay.models.offline import engine, model
 from ragassay.models.offline.facts.checker import MOST_READ, FactChecker
 from ragassay.models.offline.facts.finding import ABSENT, CONFLICT, Finding
+from ragassay.models.offline.features import Rarity
 from ragassay.models.offline.reading import read
 
 WEIGHTS = Path(model.__file__).parent / "weights"
 
 
+@cache
+def rarity() -> Rarity:
+    with np.load(WEIGHTS / engine.RARITY) as stored:
+        return engine.rarity({name: stored[name] for name in stored.files})
+
+
 @pytest.fixture(scope="module")
 def checker() -> FactChecker:
-    with np.load(WEIGHTS / engine.RARITY) as stored:
-        arrays = {name: stored[name] for name in stored.files}
-    return FactChecker(engine.rarity(arrays))
+    return FactChecker(rarity())
 
 
 def findings(
@@ -53,6 +59,52 @@ CONFLICTS = {
         "Tom Brandt runs the Berlin office.",
         "Anna Weiss runs the Berlin office. Tom Brandt runs the Paris office.",
         "Paris",
+    ),
+    "one of two parallel clauses": (
+        "Ms Weil teaches Form 7.",
+        "Form 7 is taught by Ms Oduya, Form 8 by Ms Weil.",
+        "Form 7 is taught by Ms Oduya, Form 8 by Ms Weil.",
+    ),
+    "two numbers in words": (
+        "There are nine Frogs and twelve Hedgehogs.",
+        "Group Frogs has 12 children and group Hedgehogs has 9.",
+        "group Hedgehogs has 9",
+    ),
+    "comparison by amounts": (
+        "The oral part counts more than the written one.",
+        "The written part counts for 70 percent and the oral part for 30 percent.",
+        "The written part counts for 70 percent and the oral part for 30 percent.",
+    ),
+    "what is excepted": (
+        "Homework is also given on Fridays.",
+        "Homework is set on every weekday except Friday.",
+        "Homework is set on every weekday except Friday.",
+    ),
+    "a predicate that is left out": (
+        "The base is dishwasher-safe.",
+        "The lid is dishwasher-safe, but the base is not.",
+        ", but the base is not.",
+    ),
+    "another place": (
+        "Phones must be turned off in the lobby.",
+        "Phones have to be switched off on the stage. The lobby has a bar.",
+        "Phones have to be switched off on the stage.",
+    ),
+    "what is reserved for others": (
+        "Pupils may park behind the school.",
+        "Parking behind the school is reserved for staff.",
+        "Parking behind the school is reserved for staff.",
+    ),
+    "a neighbour on the opposite": (
+        "Opened items may be returned within 30 days for a full refund.",
+        "Unopened items may be returned within 30 days for a full refund. Opened items cannot be"
+        " returned.",
+        "returned",
+    ),
+    "a state of two": (
+        "The hall is open in July.",
+        "The hall is closed in July.",
+        "closed",
     ),
     "role": ("France beat Croatia.", "Croatia beat France.", "Croatia beat France"),
     "negation": (
@@ -214,6 +266,31 @@ def test_a_fact_that_the_passages_deny_is_found_with_its_place(
 
 
 AGREEING = {
+    "a subject of two clauses": (
+        "The option old_auth disappeared in version 4.0.",
+        "The option old_auth was deprecated in 3.1 and removed in 4.0.",
+    ),
+    "a comparison by amounts": (
+        "Books can be kept longer than comics.",
+        "The library lends books for two weeks and comics for one week.",
+    ),
+    "excepted for some": (
+        "Reporters can read code.",
+        "Guests can read issues but not code. Reporters can read code.",
+    ),
+    "required in another word": (
+        "Five passes are required.",
+        "Students need five passes; English is recommended but not required.",
+    ),
+    "a predicate that is left out": (
+        "The base isn't dishwasher-safe.",
+        "The lid is dishwasher-safe, but the base is not.",
+    ),
+    "what is paid on the day that is excepted": (
+        "On Sundays you have to pay for entry.",
+        "Entry is free except on Sundays.",
+    ),
+    "open and closed": ("It is not open in July.", "The hall is closed in July."),
     "the same number in words": ("It lasts ten hours.", "It lasts 10 hours on a full charge."),
     "another unit": ("It takes half an hour.", "It takes 30 minutes."),
     "a magnitude": ("It cost 44 billion dollars.", "It cost $44bn."),
@@ -379,9 +456,7 @@ def test_of_long_passages_the_nearest_sentences_are_read_and_nothing_is_called_a
 
 @given(st.text(max_size=120), st.lists(st.text(max_size=120), max_size=3))
 def test_any_texts_give_findings_whose_places_are_right(claim: str, passages: list[str]) -> None:
-    with np.load(WEIGHTS / engine.RARITY) as stored:
-        rarity = engine.rarity({name: stored[name] for name in stored.files})
-    for finding in findings(FactChecker(rarity), claim, *passages):
+    for finding in findings(FactChecker(rarity()), claim, *passages):
         assert finding.said == claim[finding.start : finding.end]
         if finding.place is not None:
             number, start, end = finding.place

@@ -176,6 +176,7 @@ def test_the_document_is_the_same_bytes_each_time_and_names_a_role_for_everythin
         "judge": "admin",
         "writeLabels": "labeller",
         "importLabels": "admin",
+        "resumeRun": "admin",
     }
     assert {each.role for each in OPERATIONS if each.method == "GET"} == {"reader"}
     for operation in OPERATIONS:

@@ -137,6 +137,8 @@ def test_a_mistake_is_named_by_its_place(method, path, body, status, code, where
         (b"[" * 100_000, JSON, 400, "E1408"),
         (b'{"rows": ["\\ud800"]}', JSON, 400, "E1408"),
         ('{"rows": ["é"]}'.encode("latin-1"), JSON, 400, "E1408"),
+        ('{"rows": []}'.encode("utf-16"), JSON, 400, "E1408"),
+        (b'{"rows": [{"response": "a", "response": "b"}]}', JSON, 400, "E1408"),
         (b"[]", JSON, 422, "E1409"),
         (b"{}", {"Content-Type": "application/json; charset=latin-1"}, 415, "E1407"),
         (gzip.compress(b"{}", mtime=0), {**JSON, "Content-Encoding": "gzip"}, 415, "E1407"),
@@ -183,6 +185,26 @@ def test_a_body_that_was_half_sent_changes_nothing_and_gives_its_place_back(
     assert program("GET", LABELS)[0] == 200
     assert places.taken == 0
     assert site.store.labels("run1") == ()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"no request\r\n\r\n",
+        b"GET /api/v1/runs HTTP/1.1\r\nHost 127.0.0.1\r\n\r\n",
+        b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+    ],
+)
+def test_bytes_that_are_no_http_are_told_so_with_a_code(sent: bytes, program: Program) -> None:
+    address = ("127.0.0.1", program.server.port)
+    with socket.create_connection(address, timeout=20) as connection:
+        connection.sendall(sent)
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        headers = {name.lower(): value for name, value in answer.getheaders()}
+        found = problem((answer.status, headers, answer.read()))
+        assert (found["status"], found["code"]) == (400, "E1408")
+        assert connection.recv(1) == b""
 
 
 def test_two_lengths_or_two_tokens_are_refused(program: Program) -> None:

@@ -60,7 +60,9 @@ def test_the_pages_of_scores_labels_and_runs_are_the_whole_lists(program: Progra
     ]
     # Another value of the same person is refused as a whole, unless it is to replace the first.
     body["labels"] = [{"id": "row-6", "label": 1, "annotator": "a"}, {**labels[0], "label": 0}]
-    assert program.value("POST", "/runs/run2/labels", body, status=409)["code"] == "E0314"
+    problem = program.value("POST", "/runs/run2/labels", body, status=409)
+    assert problem["code"] == "E0314"
+    assert "set `replace`" in problem["remedy"]
     assert len(site.store.labels("run2")) == 5
     body["labels"] = body["labels"][1:]
     assert program.value("POST", "/runs/run2/labels", body | {"replace": True})["kept"] == 1

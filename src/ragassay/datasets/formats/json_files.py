@@ -18,6 +18,7 @@ import orjson
 
 from ragassay.core import TO_READ, DataError, claim_memory, shorten
 from ragassay.datasets.formats.base import Format
+from ragassay.datasets.names import ALIASES, QUESTION_NAMES, WHOLE
 from ragassay.datasets.source import (
     READ_ERRORS,
     FileReader,
@@ -44,6 +45,11 @@ _ROWS_KEYS = (
     "test_cases",
     "evaluations",
 )
+_FIELDS = frozenset({*ALIASES, *WHOLE}.union(*ALIASES.values()))
+_SAID = frozenset({"question", "contexts", "response"}).union(
+    *(ALIASES[field] for field in ("question", "contexts", "response"))
+)
+"""Names of fields of a row, and of those of which a row must have one."""
 _BLANK = b" \t\r\n"
 
 
@@ -60,7 +66,7 @@ class JsonFile(FileReader):
 
     One object is read whole: it may hold the rows under "rows", "results" and the like, be a table
     (name -> list of cells; name -> {row: cell}; or "columns" with "data", as MLflow's tables are),
-    or be itself the only row.
+    hold each row under its id or its question, or be itself the only row.
 
     Rows of an array and of an object are numbered by their position, so that they have the same
     numbers however the file is laid out: an array may be written on one line.
@@ -161,8 +167,35 @@ def _from_columns(table: Row) -> Iterator[Row]:
             indexes |= dict.fromkeys(cell)  # type: ignore[call-overload]
         for index in indexes:
             yield {name: column.get(index) for name, column in table.items()}  # type: ignore[attr-defined]
+    elif _are_keyed_rows(table):
+        yield from _keyed_rows(cast(dict[str, Row], table))
     else:
         yield table
+
+
+def _are_keyed_rows(table: Row) -> bool:
+    """Whether each value is a row: an object with the fields of one, under a name that is none."""
+    if not _FIELDS.isdisjoint(table):
+        return False
+    rows = [set(row) for row in table.values() if isinstance(row, dict)]
+    return len(rows) == len(table) and not _SAID.isdisjoint(set.intersection(*rows))
+
+
+def _keyed_rows(table: dict[str, Row]) -> Iterator[Row]:
+    """The rows of an object of rows. A key is the row's question where no row says one and most
+    keys ask; its id where it has none; and nothing where it is a number, as
+    DataFrame.to_json(orient="index") writes.
+    """
+    asking = sum(key.rstrip().endswith("?") for key in table)
+    said = set().union(*table.values())
+    are_questions = 2 * asking > len(table) and said.isdisjoint(QUESTION_NAMES)
+    for key, row in table.items():
+        if are_questions:
+            yield {"question": key, **row}
+        elif key.isdecimal() or "id" in said:
+            yield row
+        else:
+            yield {"id": key, **row}
 
 
 def _is_split(table: Row) -> bool:
@@ -228,18 +261,26 @@ def parse(line: bytes, offset: int) -> Row | Trouble:
             show(row),
             'write each row as {"question": ..., "contexts": [...], "response": ...}',
         )
-    # orjson keeps the last of two equal keys and says nothing. Counting is cheap; a row is parsed
-    # a second time only where there are more ends of keys in the bytes than keys in the row.
-    if len(_KEY_END.findall(line)) != _count_keys(row):
-        key = _twice(line)
-        if key is not None:
-            return Trouble(
-                "E0301",
-                f"the key {shorten(key, 40)!r} stands twice in one object",
-                "",
-                "keep one of the two",
-            )
+    key = repeated_key(line, row)
+    if key is not None:
+        return Trouble(
+            "E0301",
+            f"the key {shorten(key, 40)!r} stands twice in one object",
+            "",
+            "keep one of the two",
+        )
     return row
+
+
+def repeated_key(text: bytes, parsed: Row) -> str | None:
+    """The first key that stands twice in one object of the JSON, None where none does; parsed: what
+    orjson made of it, which keeps the last of two equal keys and says nothing.
+    """
+    # Counting is cheap; the text is parsed a second time only where there are more ends of keys in
+    # the bytes than keys in the values.
+    if len(_KEY_END.findall(text)) == _count_keys(parsed):
+        return None
+    return _twice(text)
 
 
 def _kind(value: object) -> str:

@@ -25,6 +25,9 @@ _AGENT_EVALUATION = Shape(
         "question": "request",
         "contexts": "retrieved_context",
         "reference": "expected_response",
+        # Tables that this package writes have them under both of their names.
+        "input_tokens": "agent/total_input_token_count",
+        "output_tokens": "agent/total_output_token_count",
     },
     {},
     order=60,

@@ -33,11 +33,11 @@ _LONGEST = 10**18
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of a user. start: nanoseconds since 1970. latency: seconds.
-    contexts: None where they are
-    not known. sources: field -> where it was read. missing: field -> why it is not there, as
-    `missing.remedy` takes it. scope: the library that wrote the spans. retrievals: each with its
-    own query.
+    """One turn of a user. start: nanoseconds since 1970. latency: seconds. contexts: None where
+    they are not known. error: what the turn failed with, where it has no response; failed: also
+    where an inner step had one. sources: field -> where it was read. missing: field -> why it
+    is not there, as `missing.remedy` takes it. scope: the library that wrote the spans.
+    retrievals: each with its own query.
     """
 
     question: str | None
@@ -53,6 +53,7 @@ class Turn:
     sources: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     retrievals: tuple[Retrieval, ...] = ()
+    failed: str | None = None
 
 
 def turns_of(spans: Sequence[Mapping[str, Any]]) -> list[Turn]:
@@ -154,6 +155,7 @@ def _turn(spans: Sequence[Span], session: str | None) -> Turn:
         {name: source for name, source in sources.items() if source},
         missing,
         found.retrievals,
+        error,
     )
 
 

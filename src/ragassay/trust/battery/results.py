@@ -5,7 +5,7 @@ Nothing is left out: pairs that could not be judged are counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -141,6 +141,22 @@ def summarise(
     for name, trials_of_family in by_family.items():
         figures.append(_family(name, trials_of_family, outcome, mark))
     return probes, tuple(figures)
+
+
+def astray(
+    trials: Iterable[Trial], outcome: Callable[[str, str], Outcome]
+) -> Iterator[tuple[Trial, Outcome, Outcome]]:
+    """The trials on which the judge was wrong, each with its verdicts before and after the change,
+    and then those of which a verdict is missing.
+    """
+    lost = []
+    for trial in trials:
+        result = _result_of(trial, outcome)
+        if result.wrong:
+            yield trial, result.before, result.after
+        elif result.state == "lost":
+            lost.append((trial, result.before, result.after))
+    yield from lost
 
 
 def sentence(judge: str, families: Sequence[FamilyFigures]) -> str:

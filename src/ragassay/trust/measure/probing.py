@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from ragassay.core import BadRow, DataError, Figure, Sample, Score, SetupError, Status, Verdict
+from ragassay.runs.report_items import ReportItem, sample_text
 from ragassay.trust.battery.injections import Injection, choose_evenly, injections_of, structural
 from ragassay.trust.battery.perturbations import NOT_MEASURED
 from ragassay.trust.battery.results import (
     MARK,
     BatteryResult,
     Outcome,
+    Trial,
+    astray,
     rate_of,
     sentence,
     summarise,
 )
 from ragassay.trust.battery.trials import FAMILIES, METRICS, Battery, make_battery, packaged_rows
 from ragassay.trust.measure.capped_runs import CappedRuns
+from ragassay.trust.measure.run_verdicts import rationale_of
 from ragassay.trust.option_checks import check
 from ragassay.version import __version__
 
@@ -78,11 +82,13 @@ def probe(
         calls=capped_runs.calls,
         cost=capped_runs.cost if capped_runs.cost_known else None,
     )
-    _keep(result, store)
+    _keep(result, answers.items(trials), store)
     return result
 
 
-def _keep(result: BatteryResult, store: str | os.PathLike[str] | None) -> None:
+def _keep(
+    result: BatteryResult, items: Iterable[ReportItem], store: str | os.PathLike[str] | None
+) -> None:
     """Keep the report, to be looked at again."""
     from ragassay.api import open_store
     from ragassay.runs.kept_reports import PROBING, keep_report
@@ -90,7 +96,15 @@ def _keep(result: BatteryResult, store: str | os.PathLike[str] | None) -> None:
 
     with open_store(store) as opened:
         blocks = probe_report(result, details=True)
-        keep_report(opened, PROBING, result.judge, blocks, judge=result.judge)
+        keep_report(
+            opened,
+            PROBING,
+            result.judge,
+            blocks,
+            judge=result.judge,
+            items=items,
+            runs=result.runs,
+        )
 
 
 def _model_name(judge: str) -> str:
@@ -109,6 +123,7 @@ class _Answers:
         self._battery = battery
         self._capped_runs = capped_runs
         self._outcomes: dict[tuple[str, str], Outcome] = {}
+        self._judged: dict[tuple[str, str], tuple[int, str]] = {}
         self.runs: dict[str, str] = {}
 
     def ask(self, metric: str) -> None:
@@ -125,11 +140,31 @@ class _Answers:
         with run:
             self.runs[metric] = run.id
             for row in run:
-                self._outcomes[metric, row.id] = _outcome(row.score(metric))
+                score = row.score(metric)
+                self._outcomes[metric, row.id] = _outcome(score)
+                self._judged[metric, row.id] = row.index, rationale_of(score) if score else ""
 
     def outcome(self, metric: str, row_id: str) -> Outcome:
         """What the judge makes of one row by one metric."""
         return self._outcomes.get((metric, row_id), "lost")
+
+    def items(self, trials: Iterable[Trial]) -> Iterator[ReportItem]:
+        """The changed rows on which the judge was wrong or lost its verdict, by family, each with
+        the row that it was made from.
+        """
+        for trial, before, after in astray(trials, self.outcome):
+            rows = self._battery.rows[trial.metric]
+            index, reason = self._judged.get((trial.metric, trial.after), (0, ""))
+            yield ReportItem(
+                f"{trial.family}: wrong or lost",
+                f"{trial.probe} ({trial.metric}): {trial.row}",
+                _words(trial, before, after),
+                (("What the judge says of the changed row", reason),) if reason else (),
+                sample_text(rows[trial.before]),
+                sample_text(rows[trial.after]),
+                self.runs[trial.metric],
+                index,
+            )
 
     def notes(self) -> list[str]:
         """Which metrics were left out."""
@@ -165,6 +200,17 @@ def _read(rows: object) -> tuple[Sample, ...]:
             fix="give more rows, or leave them out for those of the package",
         )
     return tuple(samples)
+
+
+def _words(trial: Trial, before: Outcome, after: Outcome) -> str:
+    """What the judge made of a pair of rows, and what it had to."""
+    if "lost" in (before, after):
+        return f"No verdict of the {'row' if before == 'lost' else 'changed row'}."
+    if trial.expects == "fails":
+        return "The changed row passes; it has to fail."
+    says = {"pass": "passes", "fail": "fails"}
+    first, second = says.get(before, before), says.get(after, after)
+    return f"The row {first}, the changed row {second}; both have to be judged alike."
 
 
 def _outcome(score: Score | None) -> Outcome:

@@ -24,7 +24,7 @@ from ragassay.web.api.openapi import PATH as DOCUMENT
 from ragassay.web.api.openapi import document_bytes
 from ragassay.web.api.places import AT_ONCE, COSTLY_AT_ONCE, STREAMS_AT_ONCE, Places
 from ragassay.web.api.problems import MEDIA, fault, problem_of, status_of, unknown_address
-from ragassay.web.api.reading import Left, body_of, media_type, query_of
+from ragassay.web.api.reading import Left, body_of, key_of, media_type, query_of
 from ragassay.web.api.streams import follow
 from ragassay.web.api.table import OPERATIONS
 from ragassay.web.guard import Guard, Receive, Scope, Send, headers_of
@@ -91,8 +91,9 @@ class Api:
                 taken.enter_context(self.costly.one())
             query = query_of(operation.query, scope["query_string"].decode("latin-1"))
             body = await body_of(operation, headers, receive)
+            key = key_of(headers) if operation.keyed else ""
             kind = media_type(headers)
-            call = Call(self._site, self.evaluations, path, query, body, kind)
+            call = Call(self._site, self.evaluations, path, query, body, kind, key)
             reply = await run_in_threadpool(operation.answer, call)
             await self._send(reply, operation, scope, headers, receive, send)
 

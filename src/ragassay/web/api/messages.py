@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class Call:
     """One request, parsed. path: the values in the URL's path. query, body: of the operation's own
     models, None where it has none; the body of a file is its bytes. kind: the body's media type.
+    key: the Idempotency-Key, "" for none.
     """
 
     site: Site
@@ -28,6 +29,7 @@ class Call:
     query: Any = None
     body: Any = None
     kind: str = ""
+    key: str = ""
 
     def run(self, name: str | None = None) -> StoredRun:
         """The run that the path names (or `name`): an id, the start of one, a name, or "last".
@@ -122,8 +124,9 @@ class Operation:
     query, body: models of the parameters and of the JSON that is taken; takes: the media types of a
     body that is a file. gives: the type of the JSON that is answered, as a schema is made of it.
     status: of success; also: further statuses that it may answer by itself. most_bytes: of the
-    body. costly: it takes one of the few places for what uses the processor or a judge. example: of
-    the body; links: name -> (operation, parameter -> expression), what may be asked next.
+    body; if_too_large: what to do where it has more. costly: it takes one of the few places for
+    what uses the processor or a judge. keyed: it takes an Idempotency-Key. example: of the body;
+    links: name -> (operation, parameter -> expression), what may be asked next.
     """
 
     method: str
@@ -141,6 +144,8 @@ class Operation:
     status: int = 200
     also: tuple[int, ...] = ()
     most_bytes: int = 1 << 20
+    if_too_large: str = "send less at a time"
     costly: bool = False
+    keyed: bool = False
     example: object = None
     links: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)

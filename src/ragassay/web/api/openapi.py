@@ -13,6 +13,7 @@ from ragassay.version import __version__
 from ragassay.web.api import results
 from ragassay.web.api.messages import Operation
 from ragassay.web.api.problems import MEDIA
+from ragassay.web.api.reading import LONGEST_KEY
 from ragassay.web.api.table import BASE, OPERATIONS
 
 PATH = f"{BASE}/openapi.json"
@@ -68,6 +69,16 @@ _PARAMETERS = {
     "certificate": "id of a certificate",
 }
 
+_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": (
+        "the same key with the same body is one request, however often it is sent: its run is"
+        " answered, and goes on if its server was killed"
+    ),
+    "schema": {"type": "string", "maxLength": LONGEST_KEY, "pattern": "^[ -~]*$"},
+}
 _EVENT = {
     "type": "object",
     "required": ["event", "data"],
@@ -159,7 +170,11 @@ def _operation(operation: Operation, schemas: _Schemas) -> dict[str, Any]:
         "summary": operation.title,
         "description": f"For the role {operation.role}.",
         "tags": [operation.tag],
-        "parameters": [*_path_parameters(operation), *_query_parameters(operation, schemas)],
+        "parameters": [
+            *_path_parameters(operation),
+            *_query_parameters(operation, schemas),
+            *([_KEY] if operation.keyed else []),
+        ],
         "responses": _responses(operation, schemas),
     }
     if operation.body is not None:

@@ -17,6 +17,7 @@ FAULT = "E1413"
 
 _STATUS = {
     "E0103": 404,  # no such run
+    "E0106": 409,  # a run cannot go on as it is
     "E0108": 404,  # no such row
     "E0314": 409,  # two labels of a person differ
     "E0504": 409,  # another process has the run

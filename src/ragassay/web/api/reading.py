@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from ragassay.core import nearest
+from ragassay.core import nearest, shorten
+from ragassay.datasets.formats.json_files import repeated_key
 from ragassay.web.api.messages import Operation, Problem, Refused
 from ragassay.web.guard import Receive
 
@@ -20,6 +21,7 @@ PATIENCE_S = 30.0
 """How long a body may take to arrive."""
 MOST_PARAMETERS = 50
 MOST_PROBLEMS = 20
+LONGEST_KEY = 200
 
 
 class Left(Exception):
@@ -67,10 +69,10 @@ async def body_of(operation: Operation, headers: Mapping[str, str], receive: Rec
     _check_encoding(headers)
     length = headers.get("content-length", "")
     if length and int(length) > operation.most_bytes:
-        raise too_large(operation.most_bytes)
+        raise too_large(operation)
     try:
         async with asyncio.timeout(PATIENCE_S):
-            content = await _all_of(receive, operation.most_bytes)
+            content = await _all_of(receive, operation)
     except TimeoutError:
         raise Refused(
             "E1408",
@@ -82,6 +84,15 @@ async def body_of(operation: Operation, headers: Mapping[str, str], receive: Rec
         return content
     # In a thread: a body of megabytes must not hold up the other requests.
     return await asyncio.to_thread(_object_of, operation.body, content)
+
+
+def key_of(headers: Mapping[str, str]) -> str:
+    """The Idempotency-Key, "" for none. Raises Refused E1409."""
+    key = headers.get("idempotency-key", "")
+    if len(key) > LONGEST_KEY or not (key.isascii() and key.isprintable()):
+        what = f"is no text of 1 to {LONGEST_KEY} visible characters of ASCII"
+        raise _wrong([Problem("Idempotency-Key", what)])
+    return key
 
 
 def media_type(headers: Mapping[str, str]) -> str:
@@ -106,17 +117,17 @@ def _check_encoding(headers: Mapping[str, str]) -> None:
         )
 
 
-def too_large(most: int) -> Refused:
+def too_large(operation: Operation) -> Refused:
     """The error of a body that is too large."""
     return Refused(
         "E1406",
         "The body is too large.",
-        why=f"at most {most:,} bytes are taken here",
-        fix="send fewer rows at a time, or evaluate a file with the command",
+        why=f"at most {operation.most_bytes:,} bytes are taken here",
+        fix=operation.if_too_large,
     )
 
 
-async def _all_of(receive: Receive, most: int) -> bytes:
+async def _all_of(receive: Receive, operation: Operation) -> bytes:
     pieces, size = [], 0
     while True:
         message = await receive()
@@ -124,8 +135,8 @@ async def _all_of(receive: Receive, most: int) -> bytes:
             raise Left
         piece = message.get("body", b"")
         size += len(piece)
-        if size > most:
-            raise too_large(most)
+        if size > operation.most_bytes:
+            raise too_large(operation)
         pieces.append(piece)
         if not message.get("more_body", False):
             return b"".join(pieces)
@@ -133,16 +144,43 @@ async def _all_of(receive: Receive, most: int) -> bytes:
 
 def _object_of(model: type[BaseModel], content: bytes) -> Any:
     try:
-        value = orjson.loads(content)
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _no_json(
+            f"byte {error.start}", f"the byte {content[error.start]:#04x} there is no UTF-8"
+        ) from None
+    try:
+        value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
+        raise _no_json(f"line {error.lineno}, column {error.colno}", error.msg[:200]) from None
+    if isinstance(value, dict):
+        _refuse_repeated_names(content, value)
+    return _checked(model, value, in_body=True)
+
+
+def _no_json(where: str, why: str) -> Refused:
+    return Refused(
+        "E1408",
+        "The body is no JSON.",
+        where=where,
+        why=why,
+        fix="send a JSON object in UTF-8; numbers are finite",
+    )
+
+
+def _refuse_repeated_names(content: bytes, value: dict[str, Any]) -> None:
+    """Raise Refused E1408 where a name stands twice in one object: parsers keep one of the values,
+    and which one the client meant is not known.
+    """
+    name = repeated_key(content, value)
+    if name is not None:
         raise Refused(
             "E1408",
-            "The body is no JSON.",
-            where=f"line {error.lineno}, column {error.colno}",
-            why=error.msg[:200],
-            fix="send a JSON object in UTF-8; numbers are finite",
-        ) from None
-    return _checked(model, value, in_body=True)
+            "A name stands twice in one object of the body.",
+            where=shorten(name),
+            why="which of its values counts is not known",
+            fix="send each field once",
+        )
 
 
 def _checked(model: type[M], value: object, *, in_body: bool) -> M:
@@ -160,6 +198,8 @@ def _checked(model: type[M], value: object, *, in_body: bool) -> M:
 
 
 def _words(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
+    if problem["type"] in ("model_type", "model_attributes_type"):
+        return "The body should be a JSON object"
     if problem["type"] == "extra_forbidden":
         name = str(problem["loc"][-1])
         return f"is no field of this request.{nearest(name, model.model_fields)}"

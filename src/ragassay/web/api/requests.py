@@ -231,6 +231,18 @@ class EvaluationIn(JudgeOptions):
     keep_replies: bool = True
 
 
+class ResumeIn(Body):
+    """What may be changed of a run that goes on; what is not named stays as it was."""
+
+    max_calls: Annotated[
+        int | None, Field(ge=0, le=10**9, description="hard cap on calls, those before included")
+    ] = None
+    max_cost: Annotated[
+        float | None, Field(ge=0, le=1e6, description="hard cap in US dollars, likewise")
+    ] = None
+    concurrency: Annotated[int | None, Field(ge=1, le=256)] = None
+
+
 class JudgeIn(JudgeOptions):
     """One row, and the parameters of the metric."""
 

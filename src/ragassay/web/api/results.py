@@ -85,10 +85,13 @@ class Runs:
 
 @dataclass(frozen=True)
 class ProgressJson:
-    """Where a run stands. done: rows that are finished, of `total`; cost: US dollars."""
+    """Where a run stands. done: rows that are finished, of `total`; cost: US dollars; driven:
+    whether a process works on it: one in the state `running` that is not driven was killed.
+    """
 
     run_id: str
     state: str
+    driven: bool
     stop_reason: str
     done: int
     total: int

@@ -113,29 +113,12 @@
     if (button) button.click();
     else act();
   });
-  // A sheet goes as it is: a form would want its parts taken apart again.
-  for (const form of document.querySelectorAll("[data-upload]")) {
-    const says = document.querySelector("[data-upload-says]");
-    form.addEventListener("submit", async (event) => {
-      event.preventDefault();
-      const given = new FormData(form);
-      const sheet = given.get("sheet");
-      const query = new URLSearchParams({ name: sheet.name });
-      for (const name of ["metric", "annotator", "replace"]) query.set(name, given.get(name) || "");
-      says.textContent = "It is being taken in …";
-      try {
-        const answer = await fetch(`${form.dataset.upload}?${query}`, { method: "POST", body: sheet });
-        if (answer.status === 401) return location.reload();
-        const said = await answer.text();
-        if (answer.status === 413) says.textContent = said;
-        else {
-          const told = JSON.parse(said);
-          if (told.problem) says.textContent = [told.problem, told.why, told.fix].filter(Boolean).join(" – ");
-          else location.reload();
-        }
-      } catch {
-        says.textContent = "The server did not answer. Nothing may have been taken in; look at the labels above, then try again.";
-      }
+  // A server that refuses a body breaks it off, and a browser then says only that: said before.
+  for (const field of document.querySelectorAll("[data-most-mb]")) {
+    field.addEventListener("change", () => {
+      const large = field.files[0] && field.files[0].size > field.dataset.mostMb * 1048576;
+      field.setCustomValidity(large ? `This file is larger than ${field.dataset.mostMb} MB.` : "");
+      field.reportValidity();
     });
   }
   // A long text that scrolls must be reachable by keyboard: only those that do get a tab stop.

@@ -4,10 +4,16 @@ turn, and the rows.
 
 from __future__ import annotations
 
-from ragassay.core import WorstRow
+from typing import TYPE_CHECKING
+
+from ragassay.core import Summary, WorstRow
 from ragassay.diagnosis import cause_named
+from ragassay.report.summary import worst_row
 from ragassay.web.messages import Answer, Ask
 from ragassay.web.views.shell import counting_page, figures_of, run_page, stored_run
+
+if TYPE_CHECKING:
+    from ragassay.store import StoredRun
 
 EXAMPLES = 5
 
@@ -19,16 +25,28 @@ def show(ask: Ask) -> Answer:
     if figures is None:
         return counting_page(ask, stored, "causes")
     summary = figures.summary
-    examples: dict[str, list[WorstRow]] = {}
-    for share in summary.causes:
-        name = share.cause.name
-        examples[name] = [row for row in summary.worst if row.cause == name][:EXAMPLES]
     return run_page(
         "causes.html.j2",
         ask,
         stored,
         "causes",
         s=summary,
-        examples=examples,
+        examples=_examples(ask, stored, summary),
         cause_named=cause_named,
     )
+
+
+def _examples(ask: Ask, stored: StoredRun, summary: Summary) -> dict[str, list[WorstRow]]:
+    """Cause -> its worst rows. The worst of the run may all be of one cause: for the others the
+    store is asked.
+    """
+    examples: dict[str, list[WorstRow]] = {}
+    for share in summary.causes:
+        name = share.cause.name
+        found = [row for row in summary.worst if row.cause == name][:EXAMPLES]
+        if len(found) < min(EXAMPLES, share.rows):
+            rows = ask.site.store.rows(stored.run_id, order="worst", limit=EXAMPLES, cause=name)
+            made = [worst_row(row, stored.manifest) for row in rows]
+            found = [row for row in made if row is not None] or found
+        examples[name] = found
+    return examples

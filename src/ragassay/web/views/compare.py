@@ -12,22 +12,24 @@ from ragassay.report.text_diff import Piece, text_diff
 from ragassay.runs.corrected import corrected_in_both
 from ragassay.web.messages import Answer, Ask, NotThere, Page, number, refused
 from ragassay.web.site import url
+from ragassay.web.views.run_table import run_table
 from ragassay.web.views.shell import run_title, stored_run
 
 if TYPE_CHECKING:
     from ragassay.store import StoredRun
 
 A_PAGE = 100
-RUNS_OFFERED = 50
+CHUNKS_SHOWN = 200
+RUNS_OFFERED = 100
 
 
 def show(ask: Ask) -> Answer:
-    """The comparison of two runs; without both, a form that offers the last ones."""
+    """The comparison of two runs; without both, the last ones beside each other."""
     store = ask.site.store
     offered = [(run.run_id, run_title(run)) for run in store.runs(RUNS_OFFERED, names="used")]
     a, b = ask.query.get("a", ""), ask.query.get("b", "")
     if not a or not b:
-        return Page("compare.html.j2", {"offered": offered, "a": a, "b": b, "comparison": None})
+        return _choice(ask, offered, a, b)
     first, second = stored_run(ask, a), stored_run(ask, b)
     key = (first.run_id, first.updated, second.run_id, second.updated)
     figures = ask.site.figures
@@ -68,6 +70,7 @@ def show(ask: Ask) -> Answer:
         "second": second,
         "titles": (run_title(first), run_title(second)),
         "comparison": comparison,
+        "table": None,
         "metrics": sorted(comparison.metrics, key=lambda m: 1.0 if m.p is None else m.p),
         "metric": metric,
         "pairs": shown,
@@ -79,6 +82,20 @@ def show(ask: Ask) -> Answer:
         "next": link(from_=start + A_PAGE) if start + A_PAGE < len(chosen) else "",
         "title_of": lambda name: cause_named(name).title if name else "",
     }
+    return Page("compare.html.j2", values)
+
+
+def _choice(ask: Ask, offered: list[tuple[str, str]], a: str, b: str) -> Page:
+    """The last runs by metric, to choose two of them: as B the newest, as A the one before B."""
+    ids = [run_id for run_id, _ in offered]
+    if b:
+        b = stored_run(ask, b).run_id
+    others = [run_id for run_id in ids if run_id != a]
+    b = b or next(iter(others), "")
+    older = ids[ids.index(b) + 1 :] if b in ids else ids
+    a = a or next(iter([*older, *(run_id for run_id in ids if run_id != b)]), "")
+    table = run_table(ask, whole=ask.query.get("all") == "1") if ids else None
+    values = {"offered": offered, "a": a, "b": b, "comparison": None, "table": table}
     return Page("compare.html.j2", values)
 
 
@@ -114,6 +131,7 @@ def row(ask: Ask) -> Answer:
         ("Reference", "reference"),
     ):
         texts.append((title, *_text_pair(before.sample, after.sample, name)))
+    contexts = _contexts(before.sample, after.sample)
     return Page(
         "compare_row.html.j2",
         {
@@ -123,7 +141,8 @@ def row(ask: Ask) -> Answer:
             "titles": tuple(run_title(run) for run in runs),
             "texts": [text for text in texts if text[1] or text[2]],
             "scores": _scores(runs, before, after),
-            "contexts": _contexts(before.sample, after.sample),
+            "contexts": contexts[:CHUNKS_SHOWN],
+            "chunks": len(contexts),
         },
     )
 
@@ -148,15 +167,19 @@ def _scores(
 
 
 def _contexts(before: Sample | None, after: Sample | None) -> list[tuple[str, str, int, int]]:
-    """(id, beginning of the text, rank in a, rank in b) of every chunk; rank 0 = not retrieved."""
+    """(id, beginning of the text, rank in a, rank in b) of every chunk; rank 0 = not retrieved.
+    Where they are too many to be shown, those at another rank come first.
+    """
     ranks: list[Mapping[tuple[str, str], int]] = []
     for sample in (before, after):
         places: dict[tuple[str, str], int] = {}
         for rank, context in enumerate((sample.contexts if sample else None) or (), 1):
             places.setdefault((context.id or "", context.text), rank)
         ranks.append(places)
-    every = dict.fromkeys([*ranks[0], *ranks[1]])
+    every = list(dict.fromkeys([*ranks[0], *ranks[1]]))
+    if len(every) > CHUNKS_SHOWN:
+        every.sort(key=lambda chunk: ranks[0].get(chunk) == ranks[1].get(chunk))
     return [
-        (name, text[:300], ranks[0].get((name, text), 0), ranks[1].get((name, text), 0))
-        for name, text in every
+        (chunk[0], chunk[1][:300], ranks[0].get(chunk, 0), ranks[1].get(chunk, 0))
+        for chunk in every
     ]

@@ -4,6 +4,7 @@ labels say.
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import quote
 
 from ragassay.core import HumanLabel, RagAssayError
@@ -16,7 +17,7 @@ from ragassay.trust.measure.label_rounds import (
     tied_rows,
 )
 from ragassay.trust.sampling import METHODS
-from ragassay.web.messages import Answer, Ask, Data, NotThere, Redirect, refused
+from ragassay.web.messages import Answer, Ask, NotThere, Redirect, number, refused
 from ragassay.web.site import url
 from ragassay.web.views.labelling import LONGEST_REASON, now, person_named
 from ragassay.web.views.shell import run_page, stored_run
@@ -41,6 +42,7 @@ def show(ask: Ask) -> Answer:
         metrics=metrics or list(stored.manifest.metrics),
         methods=METHODS,
         person=ask.person,
+        taken=number(ask, "taken", 0, 0, 10**8),
     )
 
 
@@ -62,28 +64,37 @@ def upload(ask: Ask) -> Answer:
     from ragassay.trust.measure.labelling import import_labels
 
     stored = stored_run(ask)
-    name, given = ask.query.get("name", ""), ask.upload
+    name, given = ask.form.get("sheet", ""), ask.upload
     kind = name.rpartition(".")[2].lower()
-    if given is None or kind not in SHEETS:
-        raise refused("name", name, "the name of a sheet: .csv or .jsonl")
-    sheet = given.with_name(f"sheet.{kind}")
-    given.rename(sheet)
-    metric = ask.query.get("metric", "")
-    if metric and metric not in stored.manifest.metrics:
-        raise refused("metric", metric, "a metric of this run")
+    metric = ask.form.get("metric", "")
     try:
+        if given is None or kind not in SHEETS:
+            raise refused(
+                "sheet", name, "a sheet: a file .csv or .jsonl", fix="choose another file"
+            )
+        if metric and metric not in stored.manifest.metrics:
+            raise refused("metric", metric, "a metric of this run")
+        sheet = given.with_name(f"sheet.{kind}")
+        given.rename(sheet)
         taken = import_labels(
             Run(ask.site.store, stored.run_id),
             sheet,
             metric=metric or None,
-            annotator=person_named(ask.query.get("annotator", "")),
-            replace_old=ask.query.get("replace") == "1",
+            annotator=person_named(ask.form.get("annotator", "")),
+            replace_old=ask.form.get("replace") == "1",
         )
     except RagAssayError as error:
         # The place on this server is nobody's business; the file's own name says more.
-        why = error.why.replace(str(sheet), name)
-        return Data({"problem": error.what, "why": why, "fix": error.fix}, 400)
-    return Data({"labels": len(taken.file.labels), "kept": taken.kept})
+        why = error.why if given is None else _without_place(error.why, given, name)
+        values = {"problem": error.what, "code": error.code, "why": why, "fix": error.fix}
+        return run_page("upload_refused.html.j2", ask, stored, "labels", 400, **values)
+    return Redirect(url("/runs/{}/labels", stored.run_id, taken=len(taken.file.labels)))
+
+
+def _without_place(text: str, given: Path, name: str) -> str:
+    for place in (*(given.with_name(f"sheet.{kind}") for kind in SHEETS), given):
+        text = text.replace(str(place), name)
+    return text
 
 
 def undecided(ask: Ask) -> Answer:

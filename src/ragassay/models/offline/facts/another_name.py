@@ -10,7 +10,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from ragassay.models.offline.facts.clauses import Word
-from ragassay.models.offline.facts.concepts import Item, sign_between
+from ragassay.models.offline.facts.concepts import Item, base_stem, root, sign_between
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.meaning import ClauseMeaning, item_weight
 from ragassay.models.offline.facts.names import Name, peoples, same_name
@@ -223,6 +223,8 @@ def _other(
                 continue
             if part.isdisjoint(_part(passage, other)) or _names_nobody(passage, other):
                 continue
+            if _is_common(claim, other):
+                continue
             if best is None or share > best[0]:
                 best = (share, each.passage, other)
     return None if best is None else best[1:]
@@ -265,6 +267,13 @@ def _is_bare(passage: TextFacts, told: _Told) -> bool:
 def _names_nobody(passage: TextFacts, name: Name) -> bool:
     """Whether a name is that of a people, or stands in a heading or a form."""
     return _is_heading(passage, name) or all(word in peoples() for word in name.words)
+
+
+def _is_common(claim: TextFacts, name: Name) -> bool:
+    """Whether the claim has each word of a name as a common one: "officially" and "Official"."""
+    small = (word for word in claim.reading.words if word.written[0].islower())
+    common = {root(base_stem(word.lower)) for word in small}
+    return all(root(base_stem(word)) in common for word in name.words)
 
 
 def _is_heading(passage: TextFacts, name: Name) -> bool:

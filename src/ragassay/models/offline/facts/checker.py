@@ -11,6 +11,8 @@ import numpy as np
 from ragassay.core import MatchCall
 from ragassay.models.offline.facts.agreeing import facts_agree
 from ragassay.models.offline.facts.cache import FactsCache
+from ragassay.models.offline.facts.computed_comparisons import computed_comparisons
+from ragassay.models.offline.facts.denied_alike import denied_alike
 from ragassay.models.offline.facts.finding import CONFLICT, Finding
 from ragassay.models.offline.facts.meaning import ClauseMeaning, told_share
 from ragassay.models.offline.facts.reader import FactReader
@@ -76,6 +78,16 @@ class FactChecker:
             return False
         read = [self._cache.of(text) for text in passages.passages]
         return facts_agree(self._cache.of(call.text), read)
+
+    def says_alike(self, call: MatchCall, passages: PassageIndex) -> bool:
+        """Whether the claim denies what the passages deny, or compares as their amounts do."""
+        if sum(map(len, passages.passages)) > MOST_READ or len(call.text) > LONGEST_TOLD:
+            return False
+        claim = self._cache.of(call.text)
+        read = [self._cache.of(text) for text in passages.passages]
+        if any(each.agrees for each in computed_comparisons(claim, read)):
+            return True
+        return denied_alike(claim, read, self._rarity.of_stem)
 
     def sentences(self, claim: str) -> int:
         """How many sentences the claim has."""

@@ -15,10 +15,12 @@ from ragassay.models.offline.reading import STOP_WORDS, stem, units
 
 _WORD = re.compile(r"\d+(?:[.,:/]\d+)*(?![^\W\d_])|[^\W_]*\d[^\W_]*|[^\W\d_]+(?:['’][^\W\d_]+)?")
 _CLAUSE = re.compile(
-    r",?\s*\b(?:but|while|whereas|although|though|however|and|or|which|who|because|unless|except|if|when)\b"
+    r",?\s*\b(?:but|while|whereas|although|though|however|and|or|which|who|because|unless|except|if|when"
+    r"|(?:as|so) long as|provided(?: that)?|on condition that)\b"
     r"|[;:()\[\]—–•|\n]|,(?!\d)|\s-\s",
     re.IGNORECASE,
 )
+_BETWEEN = re.compile(r"\bbetween\b(?:(?!\band\b)[^,;:])*$", re.IGNORECASE)
 
 
 class Word(NamedTuple):
@@ -92,6 +94,8 @@ def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """The clauses of a sentence; together they cover it."""
     low = start
     for match in _CLAUSE.finditer(text, start, end):
+        if _BETWEEN.search(text, low, match.start()) and match.group().strip().lower() == "and":
+            continue  # "between Museum and Harbour"
         if match.start() > low and text[low : match.start()].strip():
             yield low, match.start()
             low = match.start()

@@ -18,7 +18,14 @@ _SUFFIXES = (
     *("ability", "ibility", "ations", "ation", "ators", "ator", "ements", "ement", "ments"),
     *("ances", "ences", "ance", "ence", "ness", "ment", "ions", "able", "ible", "ates", "ated"),
     *("ion", "ers", "ors", "ist", "ive", "ity", "ant", "ent", "ate", "age", "al", "er", "or", "y"),
+    # as `stem` leaves them, which takes off a last "e"
+    *("abl", "ibl", "anc", "enc", "iv", "at", "ag", "ur"),
 )
+
+_STATES = frozenset(["closed"])
+"""Forms of a verb that say what something is, and no more what it does: who closes at five is
+open.
+"""
 
 
 class Meaning(NamedTuple):
@@ -66,10 +73,17 @@ def _base_forms() -> dict[str, str]:
     return found
 
 
+def is_irregular(lower: str) -> bool:
+    """Whether a word is an irregular form of another: "went"."""
+    return lower in _base_forms()
+
+
 @lru_cache(maxsize=50_000)
 def base_stem(lower: str) -> str:
     """The stem of a word, of an irregular form that of its base."""
     lower = lower.replace("’", "'")
+    if lower in _STATES:
+        return lower
     if lower.endswith("ied") and len(lower) > 4:
         lower = f"{lower[:-3]}y"
     return stem(_base_forms().get(lower, lower))

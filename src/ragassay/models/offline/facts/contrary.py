@@ -18,6 +18,7 @@ from ragassay.models.offline.facts.meaning import (
     item_weight,
     shared,
 )
+from ragassay.models.offline.facts.opposed import opposed_sentences
 from ragassay.models.offline.facts.text_facts import TextFacts
 
 _LEAST, _AHEAD = 0.6, 0.1
@@ -36,6 +37,7 @@ _ASIDE = re.compile(
 _MOST_SENTENCES = 30
 """Sentences of the passages; where there are more, a thing is spoken of in too many places."""
 
+_EXCEPT = re.compile(r"\W*(?:except|excluding|apart from|but not)\b", re.IGNORECASE)
 _IS_OR_HAS = re.compile(r"\b(?:has|have|had|is|are|was|were)\b", re.IGNORECASE)
 _DOES_NOT = re.compile(r"\b(?:do|does|did)(?: not|n't)\W*$", re.IGNORECASE)
 _LEAST_AFFIRMED = 4
@@ -88,7 +90,8 @@ def beside(
         for at, clause in enumerate(passage.meanings):
             if keys.isdisjoint(clause.keys):
                 continue
-            found = shared(values, clause.items, _around(passage.meanings, at))
+            own = (*clause.items, *clause.left_out)
+            found = shared(values, own, _around(passage.meanings, at))
             if found.share:
                 turned = (mine.denies != clause.denies) != bool(_counted(found.turned) % 2)
                 where = _where(mine, clause, found) if turned else None
@@ -148,6 +151,7 @@ def contraries(
     found: list[Finding] = []
     if sum(len(passage.reading.sentences) for passage in passages) > _MOST_SENTENCES:
         return found
+    opposed = opposed_sentences(claim, passages)
     for mine in claim.meanings:
         if mine.is_mixed or mine.is_condition or _is_under_denial(mine, claim):
             continue
@@ -157,6 +161,7 @@ def contraries(
             each
             for each in beside(mine, claim, passages, weight)
             if not _is_no_answer(mine, each, claim, passages)
+            and (each.passage, each.clause.sentence) not in opposed.get(mine.sentence, ())
         ]
         best = _contrary(others)
         if best is not None and _is_of_another(mine, best, others, passages):
@@ -195,6 +200,8 @@ def _is_no_answer(
     """
     if not other.is_contrary:
         return False
+    if _is_excepted(mine, other, passages[other.passage]):
+        return True
     reading = passages[other.passage].reading
     if not other.clause.denies:
         words = reading.words_in(other.clause.start, other.clause.end)
@@ -203,6 +210,16 @@ def _is_no_answer(
         return False
     is_left_out = _DOES_NOT.search(reading.text[other.clause.start : other.clause.end].rstrip())
     return bool(is_left_out and _IS_OR_HAS.search(claim.reading.text, mine.start, mine.end))
+
+
+def _is_excepted(mine: ClauseMeaning, other: Beside, passage: TextFacts) -> bool:
+    """Whether a clause excepts what the claim's is on: "free except on Sundays"."""
+    behind = (each for each in passage.meanings if each.start == other.clause.end)
+    for clause in behind:
+        if _EXCEPT.match(passage.reading.text, clause.start):
+            keys = keys_of(item for item in clause.items if not item.is_light)
+            return any(not keys.isdisjoint(item.keys) for item in mine.items)
+    return False
 
 
 def _is_of_another(

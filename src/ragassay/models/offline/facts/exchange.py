@@ -46,7 +46,7 @@ def exchanged(
     by_clause = content_words(claim.reading, "clause")
     if len(by_clause) < 2:
         return []
-    where = _places(passages, {word.stem for word in claim.reading.words if word.content})
+    where = _places(passages, {_key(word) for word in claim.reading.words if word.content})
     found: list[Finding] = []
     for one, other in _neighbours(claim.reading, sorted(by_clause)):
         first = _own(by_clause[one], by_clause[other], where, capitals, weight)
@@ -67,8 +67,8 @@ def _places(passages: Sequence[TextFacts], stems: Collection[str]) -> _Where:
     where: dict[str, set[_ClausePlace]] = defaultdict(set)
     for number, passage in enumerate(passages):
         for word in passage.reading.words:
-            if word.content and word.stem in stems:
-                where[word.stem].add(_ClausePlace(number, word.clause, word.sentence))
+            if word.content and _key(word) in stems:
+                where[_key(word)].add(_ClausePlace(number, word.clause, word.sentence))
     return {stem: frozenset(places) for stem, places in where.items()}
 
 
@@ -88,13 +88,20 @@ def _own(
     weight: Callable[[str], float],
 ) -> _Own:
     """The words of a clause that the other has not and the passages have, each with its kind."""
-    shared = {word.stem for word in others}
+    shared = {_key(word) for word in others}
     kinds: dict[str, str] = {}
     for word in words:
-        if word.stem not in shared and word.stem in where and weight(word.stem) >= _LEAST_WEIGHT:
-            kinds[word.stem] = kinds.get(word.stem) or _kind(word, capitals)
+        key = _key(word)
+        if key not in shared and key in where and weight(key) >= _LEAST_WEIGHT:
+            kinds[key] = kinds.get(key) or _kind(word, capitals)
     ranked = sorted(kinds, key=lambda stem: (not kinds[stem], -weight(stem), stem))
     return {stem: kinds[stem] for stem in ranked[:_MOST]}
+
+
+def _key(word: Word) -> str:
+    """The stem of a word; of a number in words its digits."""
+    number = SMALL.get(word.lower)
+    return word.stem if number is None else str(number)
 
 
 def _kind(word: Word, capitals: Collection[str]) -> str:

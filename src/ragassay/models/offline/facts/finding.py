@@ -21,10 +21,11 @@ class Place(NamedTuple):
 class Finding:
     """A fact of the claim at [start, end) that the passages deny or do not hold.
 
-    rule: "number", "bound", "date", "name", "role", "negation", "opposite" or "quantifier". status:
-    CONFLICT or ABSENT. said and found: what the claim says and what the passages say instead, in
-    their words. place: the sentence of the passages; None for what is absent. score: how much of
-    what stands around the fact stands around the other, in [0, 1].
+    rule: "number", "bound", "direction", "date", "name", "role", "exchange", "elsewhere",
+    "comparison", "negation", "opposite" or "quantifier". status: CONFLICT or ABSENT. said and
+    found: what the claim says and what the passages say instead, in their words. place: the
+    sentence of the passages; None for what is absent. score: how much of what stands around the
+    fact stands around the other, in [0, 1].
     """
 
     rule: str
@@ -85,3 +86,9 @@ MARGINS = {
 
 BOTH_SAID = 0.3
 """By how much what denies a fact must be ahead where the claim says that other thing as well."""
+
+
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Start and end of a stretch of a text without the blanks and marks around it."""
+    part = text[start:end]
+    return start + len(part) - len(part.lstrip(" ,;")), start + len(part.rstrip(" ,;"))

@@ -37,15 +37,25 @@ _RESTRICTED = re.compile(r"\b(?:that|which|who) \w+ not\b", re.IGNORECASE)
 _ANSWER = re.compile(
     r"\W*(?:yes|no|correct|right|unfortunately|sorry)\b\s*[,.:;–—-]", re.IGNORECASE
 )
-_IF = re.compile(r"\W*(?:if|when|whether|unless|until|except|once|even|provided)\b", re.IGNORECASE)
+_IF = re.compile(
+    r"\W*(?:if|when|whether|unless|until|except|once|even|provided"
+    r"|(?:as|so) long as|on condition that)\b",
+    re.IGNORECASE,
+)
 
+_BARE = re.compile(
+    r"\b(?:(?:is|are|was|were|do|does|did|has|have|can|may|will|must)(?: not|n't)|cannot)\W*$",
+    re.IGNORECASE,
+)
+_AUXILIARIES = word_set("auxiliaries")
 _DROPPED = word_set("light_verbs")
 
 
 class ClauseMeaning(NamedTuple):
     """What a clause says. denies: whether it denies as a whole; is_mixed: whether that cannot be
     told. target: the first item that says something behind what denies. is_condition: whether it
-    only says when the rest holds. keys: all that another word may share with one of the items.
+    only says when the rest holds. keys: all that another word may share with one of the items, and
+    with those left out. left_out: what it takes from the clause before: "but the base is not".
     """
 
     start: int
@@ -57,6 +67,7 @@ class ClauseMeaning(NamedTuple):
     target: Item | None
     is_condition: bool
     keys: frozenset[str]
+    left_out: tuple[Item, ...] = ()
 
 
 def clause_meanings(reading: Reading) -> tuple[ClauseMeaning, ...]:
@@ -65,8 +76,21 @@ def clause_meanings(reading: Reading) -> tuple[ClauseMeaning, ...]:
     for clause, (start, end) in enumerate(reading.clauses):
         words = reading.words_in(start, end)
         sentence = reading.sentence_of_clause[clause]
-        found.append(_clause_meaning(reading.text, words, (start, end), sentence))
+        one = _clause_meaning(reading.text, words, (start, end), sentence)
+        if found and found[-1].sentence == sentence and _BARE.search(reading.text, start, end):
+            one = _completed(one, found[-1], reading)
+        found.append(one)
     return tuple(found)
+
+
+def _completed(one: ClauseMeaning, before: ClauseMeaning, reading: Reading) -> ClauseMeaning:
+    """A clause that leaves out what the one before says behind its verb, with that."""
+    words = reading.words_in(before.start, before.end)
+    verb = next((at for at, word in enumerate(words) if word.lower in _AUXILIARIES), None)
+    if verb is None or before.denies or not one.items:
+        return one
+    left_out = tuple(item for item in before.items if item.first > verb)
+    return one._replace(left_out=left_out, keys=one.keys | keys_of(left_out))
 
 
 def _clause_meaning(

@@ -18,11 +18,14 @@ from typing import TypeVar
 from ragassay.models.offline.facts.another_name import told_of_another_name
 from ragassay.models.offline.facts.clauses import Reading, Word, start_of
 from ragassay.models.offline.facts.comparisons import turned_comparisons
+from ragassay.models.offline.facts.computed_comparisons import computed_comparisons, turned
+from ragassay.models.offline.facts.concepts import sign_between
 from ragassay.models.offline.facts.contrary import contraries
 from ragassay.models.offline.facts.crossed import crossed
 from ragassay.models.offline.facts.dates import Date
 from ragassay.models.offline.facts.denied_clauses import denied_clauses
 from ragassay.models.offline.facts.directions import direction
+from ragassay.models.offline.facts.elsewhere import elsewhere
 from ragassay.models.offline.facts.exchange import exchanged
 from ragassay.models.offline.facts.finding import (
     ABSENT,
@@ -37,6 +40,8 @@ from ragassay.models.offline.facts.finding import (
 from ragassay.models.offline.facts.frames import exchanged_parts
 from ragassay.models.offline.facts.half_named import half_named
 from ragassay.models.offline.facts.names import Name, is_short_for, same_name, same_word
+from ragassay.models.offline.facts.opposed import opposed_sentences
+from ragassay.models.offline.facts.paired import Paired
 from ragassay.models.offline.facts.polarity import Side
 from ragassay.models.offline.facts.quantifiers import CONFLICTS, Level, fits_share
 from ragassay.models.offline.facts.quantities import COUNT, Quantity, is_turned
@@ -63,6 +68,7 @@ _UPWARDS = {"at least": True, "more than": True, "at most": False, "less than": 
 _NOUN_BEHIND = re.compile(r" [a-z]+")
 _TODAY = re.compile(r"\b(?:this|last|next) (?:year|season)\b", re.IGNORECASE)
 _COMPARED = re.compile(r"\b(?:than|compared with|against)(?: in| on| that of)? $", re.IGNORECASE)
+_EXCEPT = re.compile(r"\W*(?:except|excluding|but not)\b", re.IGNORECASE)
 _LEAST_BESIDE = 2
 """Content words of a sentence beside a name, fewer of which say nothing of it."""
 
@@ -95,6 +101,7 @@ class FactReader:
         self._names_of_claim = claim.names_with(capitals)
         self._asked = _asked(claim, question)
         self._names = [passage.names_with(capitals) for passage in passages]
+        self._opposed = opposed_sentences(claim, passages)
 
     def findings(self) -> list[Finding]:
         """All that the claim says and the passages deny or do not hold."""
@@ -104,18 +111,23 @@ class FactReader:
         found += [self._bound(quantity) for quantity in claim.quantities]
         found += [self._date(date) for date in claim.dates]
         found += [self._name(name) for name in self._names_of_claim]
-        found += exchanged(claim, self._passages, self._capitals, self._weight) or crossed(
-            claim, self._passages, self._weight
+        found += (
+            exchanged(claim, self._passages, self._capitals, self._weight)
+            or crossed(claim, self._passages, self._weight)
+            or Paired(claim, self._passages, self._capitals, self._weight).findings()
         )
         found += turned_roles(
             claim, self._names_of_claim, self._passages, self._names
         ) or exchanged_parts(claim, self._names_of_claim, self._passages, self._names)
         found += replaced_names(claim, self._passages, self._capitals)
         found += self._told_of_others()
+        found += elsewhere(claim, self._passages, self._weight)
         found += unrestricted(claim, self._passages, self._weight)
         found += [self._direction(quantity) for quantity in claim.quantities]
         found += [self._direction(date) for date in claim.dates]
-        found += turned_comparisons(claim, self._passages)
+        found += turned_comparisons(claim, self._passages) or turned(
+            claim, self._passages, computed_comparisons(claim, self._passages)
+        )
         sides = [self._side(side) for side in claim.sides]
         found += sides
         if not any(sides):  # which name the very word
@@ -164,6 +176,8 @@ class FactReader:
                     continue
                 if other.is_range and mine.measure == other.measure and _lies_beyond(mine, other):
                     candidates.append(Candidate(number, other.start, other.end, False))
+                if not other.bound and mine.measure == other.measure and equal(mine, other):
+                    candidates.append(Candidate(number, other.start, other.end, True))
                 if other.bound and mine.measure == other.measure and equal(mine, other):
                     same = _UPWARDS[mine.bound] == _UPWARDS[other.bound]
                     candidates.append(Candidate(number, other.start, other.end, same))
@@ -195,6 +209,8 @@ class FactReader:
                     if not agrees and mine.years and _is_told_from_today(passage, other):
                         continue
                     if not agrees and _is_compared_with(passage, other):
+                        continue
+                    if not agrees and _is_excepted(passage, other):
                         continue
                     place = (number, other.start, other.end)
                     candidates.append(Candidate(*place, agrees, other.covers(mine)))
@@ -266,16 +282,36 @@ class FactReader:
         if mine.concept in _AT_TIMES and any(d.minutes is not None for d in self._claim.dates):
             return None
         candidates: list[Candidate] = []
+        opposed = self._opposed.get(mine.word.sentence, frozenset())
         for number, passage in enumerate(self._passages):
             for other in passage.sides:
-                if other.concept == mine.concept:
+                if other.concept == mine.concept and (number, other.word.sentence) not in opposed:
                     same = self._same_side(mine, passage, other)
                     start, end = other.word.start, other.word.end
                     candidates.append(Candidate(number, start, end, same))
+        if mine.opposite_named:
+            candidates += self._same_in_other_words(mine.word)
         if all(candidate.same for candidate in candidates) or self._says_both(mine):
             return None
         rule = "opposite" if mine.opposite_named else "negation"
         return self._finding(rule, mine.word, candidates)
+
+    def _same_in_other_words(self, mine: Word) -> Iterator[Candidate]:
+        """Where the passages say what a word says in another one: "need", of "required"."""
+        clause = self._claim.meanings[mine.clause]
+        words = self._claim.reading.words_in(clause.start, clause.end)
+        item = next((each for each in clause.items if words[each.first] is mine), None)
+        if item is None or not item.meanings:
+            return
+        for number, passage in enumerate(self._passages):
+            for other in passage.meanings:
+                if other.denies != clause.denies or item.keys.isdisjoint(other.keys):
+                    continue
+                there = passage.reading.words_in(other.start, other.end)
+                for each in other.items:
+                    word = there[each.first]
+                    if word.stem != mine.stem and sign_between(item, each) > 0:
+                        yield Candidate(number, word.start, word.end, True)
 
     def _says_both(self, mine: Side) -> bool:
         """Whether the claim takes the other side as well: "with fault or no fault"."""
@@ -368,6 +404,8 @@ class FactReader:
         weights = dict(self._claim.near(start, end))
         for word in self._asked:
             weights[word] = max(weights.get(word, 0.0), _ASKED)
+        for word in self._told_of_opposed(start):
+            weights.pop(word, None)
         around = {word: self._weight(word) * weight for word, weight in weights.items()}
         total = sum(around.values())
         matches: list[Match] = []
@@ -376,6 +414,19 @@ class FactReader:
             shared = sum(around[word] * other[word] for word in around.keys() & other.keys())
             matches.append(Match(candidate, shared / total if total else 0.0))
         return matches
+
+    def _told_of_opposed(self, start: int) -> frozenset[str]:
+        """The words that stand only in sentences on the opposite of what the claim's is on."""
+        opposed = self._opposed.get(self._claim.reading.sentence_at(start), frozenset())
+        there: set[str] = set()
+        if opposed:
+            elsewhere_told: set[str] = set()
+            for number, passage in enumerate(self._passages):
+                for sentence, words in passage.content_by_sentence.items():
+                    told = there if (number, sentence) in opposed else elsewhere_told
+                    told.update(word.stem for word in words)
+            there -= elsewhere_told
+        return frozenset(there)
 
     def _weight(self, word: str) -> float:
         return self._rarity.of_stem(word)
@@ -473,6 +524,12 @@ def _alike(mine: Quantity | Date, passage: TextFacts) -> Iterator[Quantity | Dat
 def _is_compared_with(passage: TextFacts, date: Date) -> bool:
     """Whether a date is one that another is compared with: "less than in 2021"."""
     return _COMPARED.search(passage.reading.text, max(0, date.start - 20), date.start) is not None
+
+
+def _is_excepted(passage: TextFacts, date: Date) -> bool:
+    """Whether a date is one that a sentence excepts: "except on Sundays"."""
+    start, _ = passage.reading.clauses[passage.reading.clause_at(date.start)]
+    return _EXCEPT.match(passage.reading.text, start, date.start) is not None
 
 
 def _asked(claim: TextFacts, question: TextFacts) -> frozenset[str]:

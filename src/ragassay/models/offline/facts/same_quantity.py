@@ -17,8 +17,8 @@ _NO_UNITS = frozenset(("old", "older", "young", "younger", "mor", "less", "few",
 _CALCULATES = re.compile(
     r"\b(?:total|together|altogether|in all|sum|comes? to|adds? up|makes?|combined|overall|"
     r"difference|each|apiece|double|twice|half|triple|average|in other words|that is|which is|"
-    r"equals?|behind|ahead|more than|less than|fewer than|older|younger|longer|shorter|later|"
-    r"earlier|higher|lower|left|remaining|saves?|cheaper|dearer|means?)\b",
+    r"equals?|behind|ahead|(?<!no )(?<!not )(?:more|less|fewer) than|older|younger|"
+    r"longer|shorter|later|earlier|higher|lower|left|remaining|saves?|cheaper|dearer|means?)\b",
     re.IGNORECASE,
 )
 

@@ -75,7 +75,8 @@ class TextFacts:
         """Whether a negation stands in the clause of a place."""
         start, end = self.reading.clauses[self.reading.clause_at(place)]
         words = self.reading.words_in(start, end)
-        return any(is_full_negation(words, at) for at in range(len(words)))
+        denying = (at for at in range(len(words)) if is_full_negation(words, at))
+        return any(words[at].lower != "nothing" for at in denying)  # "for nothing" is "free"
 
     def compares(self, place: int) -> bool:
         """Whether the clause of a place denies something of what is more, or less, than another."""

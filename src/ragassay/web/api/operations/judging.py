@@ -7,7 +7,10 @@ and the address of this server's own environment, and within a cap.
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from ragassay import notebook
 from ragassay.core import nearest
@@ -16,10 +19,13 @@ from ragassay.metrics import parse as parse_metric
 from ragassay.report.jsonable import as_json
 from ragassay.web.api.messages import Call, Json, Problem, Refused, Reply
 from ragassay.web.api.operations.runs import progress_of
-from ragassay.web.api.requests import EvaluationIn, JudgeIn, JudgeOptions
+from ragassay.web.api.posted_rows import Request
+from ragassay.web.api.requests import EvaluationIn, JudgeIn, ResumeIn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from ragassay.web.api.evaluations import Begun
 
 CALLS_A_ROW = 50
 """Calls that judging one row may take where the request names no cap."""
@@ -29,7 +35,7 @@ _NOT_OPTIONS = {"rows", "name", "row", "parameters"}
 def start(call: Call) -> Reply:
     """Begin a run of the rows of the body."""
     body: EvaluationIn = call.body
-    _check_judge(call, body)
+    _check_judge(call, body.judge)
     _check_metrics(body.metrics or ())
     if body.judge != "offline" and body.max_cost is None and body.max_calls is None:
         raise _not_allowed(
@@ -39,9 +45,28 @@ def start(call: Call) -> Reply:
             fix="give max_cost (US dollars) or max_calls",
         )
     options = body.model_dump(exclude=_NOT_OPTIONS)
-    run_id, notes = call.evaluations.start(body.rows, {**options, "name": body.name})
-    begun = {**progress_of(call.site.figures.stored(run_id)), "notes": as_json(notes)}
-    return Json(begun, 202, location=f"/api/v1/runs/{run_id}")
+    request = Request(call.key, _digest(body)) if call.key else None
+    begun = call.evaluations.start(body.rows, {**options, "name": body.name}, request)
+    return _begun(call, begun)
+
+
+def resume(call: Call) -> Reply:
+    """Go on with a run of posted rows that was stopped, or whose server was killed."""
+    body: ResumeIn = call.body
+    stored = call.run()
+    _check_judge(call, stored.manifest.judge.uri, f"run {stored.run_id}")
+    return _begun(call, call.evaluations.resume(stored.run_id, body.model_dump()))
+
+
+def _begun(call: Call, begun: Begun) -> Json:
+    progress = {**progress_of(call, begun.run_id), "notes": as_json(begun.notes)}
+    return Json(progress, 202, location=f"/api/v1/runs/{begun.run_id}")
+
+
+def _digest(body: EvaluationIn) -> str:
+    """Of what the body says, however it is written."""
+    content = orjson.dumps(body.model_dump(), option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(content).hexdigest()
 
 
 def judge(call: Call) -> Reply:
@@ -56,7 +81,7 @@ def judge(call: Call) -> Reply:
             fix="GET /api/v1/metrics lists them",
             status=404,
         )
-    _check_judge(call, body)
+    _check_judge(call, body.judge)
     for field in body.row:
         # The function takes both in one line: what a request may not set must not come in here.
         if field in notebook.OPTIONS:
@@ -82,14 +107,14 @@ def _with_parameters(name: str, parameters: dict[str, Any]) -> Any:
     return parse_metric(f"{name}({', '.join(words)})" if words else name)
 
 
-def _check_judge(call: Call, body: JudgeOptions) -> None:
+def _check_judge(call: Call, judge: str, where: str = "/judge") -> None:
     """Raise Refused E1410 for a judge that the server was not started with."""
     allowed = ("offline", *call.site.settings.judges)
-    if body.judge not in allowed:
+    if judge not in allowed:
         raise _not_allowed(
-            "/judge",
+            where,
             "This judge is not one that requests may name.",
-            why=f"{body.judge[:80]}; allowed: {', '.join(allowed)}",
+            why=f"{judge[:80]}; allowed: {', '.join(allowed)}",
             fix="start the server with --allow-judge URI, or leave `judge` out",
         )
 

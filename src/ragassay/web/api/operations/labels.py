@@ -45,14 +45,17 @@ def written(call: Call) -> Reply:
     """Keep labels; the same ones again change nothing."""
     body: LabelsIn = call.body
     rows = [label.model_dump() for label in body.labels]
-    result = import_labels(
-        call.run().run_id,
-        rows,
-        metric=body.metric,
-        scale=tuple(body.scale),
-        replace_old=body.replace,
-        store=call.site.store.address,  # type: ignore[arg-type]
-    )
+    try:
+        result = import_labels(
+            call.run().run_id,
+            rows,
+            metric=body.metric,
+            scale=tuple(body.scale),
+            replace_old=body.replace,
+            store=call.site.store.address,  # type: ignore[arg-type]
+        )
+    except RagAssayError as error:
+        raise _over_http(error) from None
     return Json(_told(result))
 
 
@@ -77,8 +80,15 @@ def imported(call: Call) -> Reply:
             # Where the sheet lay for a moment is nothing to the client.
             error.where = error.where.replace(f"{folder}/", "")
             error.why = error.why.replace(f"{folder}/", "")
-            raise
+            raise _over_http(error) from None
     return Json(_told(result))
+
+
+def _over_http(error: RagAssayError) -> RagAssayError:
+    """The error with the remedy of a request: the command's names an option."""
+    if error.code == "E0314":
+        error.fix = "keep one of the two, or set `replace` to take the new one"
+    return error
 
 
 def _told(result: LabelImport) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from ragassay.core import RunState
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 PATIENCE_S = 20.0
 """How long an answer waits for the figures of a large run before it says that they are counted."""
 COUNTING_RETRY_S = 2
+GONE_S = 2.0
+"""A run that nobody has worked on for so long is one whose process is gone: between its record and
+its lock, or two parts of it, lie milliseconds.
+"""
 
 
 def listed(call: Call) -> Reply:
@@ -93,13 +98,18 @@ def trust(call: Call) -> Reply:
 
 
 def events(call: Call) -> Reply:
-    """The progress of a run until it stops, whoever drives it."""
+    """The progress of a run until it stops, whoever drives it, or until nobody does."""
     run_id = call.run().run_id
+    last_driven = time.monotonic()
 
     def look() -> Event:
-        stored = call.site.figures.stored(run_id)
-        over = stored.state is not RunState.RUNNING
-        return Event("end" if over else "progress", progress_of(stored), over)
+        nonlocal last_driven
+        progress = progress_of(call, run_id)
+        if progress["driven"]:
+            last_driven = time.monotonic()
+        gone = time.monotonic() - last_driven > GONE_S
+        over = gone or progress["state"] != RunState.RUNNING.value
+        return Event("end" if over else "progress", progress, over)
 
     return Events(look)
 
@@ -117,15 +127,24 @@ def cancel(call: Call) -> Reply:
             why=f"its state is {stored.state.value}",
             fix="a run of the command is stopped where it runs, with Ctrl-C",
         )
-    return Json(progress_of(stored), 202)
+    return Json(progress_of(call, stored.run_id), 202)
 
 
-def progress_of(stored: StoredRun) -> dict[str, object]:
-    """Where a run stands. done: rows that a resume need not do again, of `total`."""
+def progress_of(call: Call, run_id: str) -> dict[str, object]:
+    """Where a run stands. done: rows that a resume need not do again, of `total`; driven: whether a
+    process works on it: a run in the state `running` that is not driven was killed.
+    """
+    # In this order: a run is given back after its last state is written.
+    driven = call.site.store.driven(run_id)
+    stored = call.site.figures.stored(run_id)
+    driven = driven and stored.state is not RunState.FINISHED
+    # Of a run that has just been taken up again the store still says how it stopped.
+    state = RunState.RUNNING if driven else stored.state
     ledger = stored.ledger
     return {
         "run_id": stored.run_id,
-        "state": stored.state.value,
+        "state": state.value,
+        "driven": driven,
         "stop_reason": as_json(stored.stop_reason),
         "done": stored.done,
         "total": stored.manifest.rows,

@@ -1,0 +1,36 @@
+"""The answer to bytes that are no HTTP: a problem with a code, as for every other bad request.
+
+No application is called for them, for there is no request: a line that is no request line, a header
+without a colon, a chunk of the body whose size cannot be read.
+"""
+
+from __future__ import annotations
+
+import orjson
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from ragassay.web.api.messages import Refused
+from ragassay.web.api.problems import MEDIA, problem_of
+
+
+class Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """uvicorn's reader of HTTP, whichever of its two is installed."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what cannot be read, and hang up: where the next request begins is not known."""
+        error = Refused(
+            "E1408",
+            "What was sent is no HTTP.",
+            why="a line, a header or the size of a chunk cannot be read",
+            fix="send the request with a library for HTTP",
+        )
+        content = orjson.dumps(problem_of(error, "\0"))
+        head = (
+            "HTTP/1.1 400 Bad Request\r\n"
+            f"content-type: {MEDIA}\r\n"
+            f"content-length: {len(content)}\r\n"
+            "x-content-type-options: nosniff\r\n"
+            "connection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode("ascii") + content)
+        self.transport.close()

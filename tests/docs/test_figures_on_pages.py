@@ -1,0 +1,175 @@
+"""Figures that stand in the prose of the pages are those of the benchmarks' results: a page that
+says an older one fails here, with what it should say.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shlex
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from docs import code_blocks
+from ragassay.cli.app import app
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+OF_SCALE = "60 rows, 4 contexts of 100 words, 4 claims"
+LARGE = "60 rows, 8 contexts of 400 words, 4 claims"
+
+
+COMMAND = get_command(app)
+"""Made once: that takes longer than all that is asked of it."""
+
+
+@cache
+def results(name: str) -> Any:
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def row_of(name: str, first: str) -> list[str]:
+    """The cells after the first one, of the table line of results that begins with it."""
+    for line in (RESULTS / f"{name}.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("|") and cells[0] == first:
+            return cells[1:]
+    raise AssertionError(f"{name}.md has no line {first!r}")
+
+
+def hundreds(value: float) -> str:
+    return f"{round(value, -2):,.0f}"
+
+
+def of_scale() -> list[str]:
+    """What docs/scale.md says."""
+    found = results("prompts")["found"]
+    own = [found[OF_SCALE]["per_row"][way]["bytes by 4"] for way in found[OF_SCALE]["per_row"]]
+    large = found[LARGE]["per_row"]["batched"]["bytes by 4"]
+    served = found[OF_SCALE]["served"]["bytes by 4"]["batched"]["32"]["as sent"]
+    at_home = found[OF_SCALE]["own_server"]["batched"]["bytes by 4"]
+    calls, chunkwise, single = (round(each["calls"]) for each in own)
+    tokens = own[0]["tokens"] + own[0]["schema_tokens"]
+    ours = [condition["found"]["ragassay"] for condition in results("engine")["conditions"]]
+    cpu = [median(each["cpu_ms_per_call"] for each in runs) for runs in ours]
+    store = median(each["store_kb_a_row"] for runs in ours for each in runs)
+    offline = results("offline_judge")["speed"]["cpu_ms_per_row"]
+    rates = {
+        (run["workload"], run["workers"]): run["rows_per_second"]
+        for run in results("distributed")["runs"]
+    }
+    return [
+        f"| calls a row | {calls} | measured, `benchmarks/results/prompts.md`; {chunkwise} with one"
+        f" call a chunk, {single} with single calls |",
+        f"| prompt tokens a row | {hundreds(tokens)} | counted, the same, with the schema of the"
+        f" reply; {hundreds(large['tokens'] + large['schema_tokens'])} with 8 contexts",
+        f"prefix cache | {served:.0%} |".replace("%", " %"),
+        f"{at_home:.0%} by the cache of a server of your own".replace("%", " %"),
+        f"| our own CPU a call | {min(cpu):.1f} to {max(cpu):.1f} ms |",
+        f"| store a row | {store:.1f} KB |",
+        f"| offline judge, CPU a row | {math.floor(offline):.0f} ms |",
+        f"PROMPT, REPLY = 100_000_000, {calls}, {round(tokens, -2):_.0f}, 675",
+        f"Two workers that shared the cores with the server came to {rates['server', 2]:.0f} rows a"
+        f" second,\nwhere one process came to {rates['server', 0]:.0f}. With the earlier offline"
+        f" judge (decision trees) it was {rates['offline', 2]:.0f} against"
+        f" {rates['offline', 0]:.0f}.",
+    ]
+
+
+def of_judges() -> list[str]:
+    """What docs/judges.md says beside its tables, which are written from the results."""
+    found = results("planted_faults")["overturned"]
+    card = json.loads(
+        (ROOT / "src/ragassay/models/offline/weights/card.json").read_text(encoding="utf-8")
+    )
+    bands = [
+        f"{card['cuts'][task]:.2f} to {card['near'][task]:.2f} for {what}"
+        for task, what in (("support", "claims"), ("relevance", "chunks"), ("answer", "answers"))
+    ]
+    cuts = card["cuts"]
+    return [
+        f"Of {found['claims']:,} claims that people called supported, the reader of facts overturns"
+        f" {100 * found['rate']:.1f} %.",
+        f"The bands reach from {bands[0]}, from {bands[1]} and from {bands[2]};",
+        f"starts at a probability of {cuts['support']:g} for claims, {cuts['relevance']:g} for"
+        f" chunks and {cuts['answer']:g} for answers.",
+    ]
+
+
+def of_readme() -> list[str]:
+    own = results("offline_judge")["tasks"]["support"]["judges"]["offline"]["macro"]
+    accuracy, auroc = (f"{own[name]:.2f}"[1:] for name in ("balanced_accuracy", "auroc"))
+    return [f"a balanced accuracy of {accuracy} and an AUROC of {auroc};"]
+
+
+def of_trust() -> list[str]:
+    ours, others = [], []
+    for world in ("0.78, 0.8, 0.8, 400, 100", "0.78, 0.8, 0.8, 400, 60"):
+        cells = [float(cell.split()[0]) for cell in row_of("correction_peers", world)]
+        ours.append(cells[0])
+        others += cells[1:3]
+    low, high = (f"{value:.2f}"[1:] for value in (min(others), max(others)))
+    least, most = (f"{value:.3f}"[1:] for value in (min(ours), max(ours)))
+    return [f"the truth {low} to {high} of the time, RagAssay {least} to {most}."]
+
+
+def of_production() -> list[str]:
+    seconds = float(row_of("watch", "cpu_seconds")[0])
+    return [
+        f"| map | {int(row_of('watch', 'points')[0]):,} questions in {seconds:.1f} CPU seconds and"
+        f" {row_of('watch', 'peak_mb')[0]} MB |"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("page", "sentences"),
+    [
+        ("README.md", of_readme),
+        ("docs/scale.md", of_scale),
+        ("docs/judges.md", of_judges),
+        ("docs/trust.md", of_trust),
+        ("docs/production.md", of_production),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_a_page_says_the_figures_of_the_results(page: str, sentences: Any) -> None:
+    text = re.sub(r"\s+", " ", (ROOT / page).read_text(encoding="utf-8"))
+    missing = [each for each in sentences() if re.sub(r"\s+", " ", each) not in text]
+    assert missing == []
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def shown_commands(text: str) -> list[list[str]]:
+    """The words of each `ragassay` command in the blocks that cannot be run as they stand."""
+    commands = []
+    for block in code_blocks.blocks(text):
+        if block.language not in ("text", "yaml", "groovy"):
+            continue
+        for line in block.code.replace("\\\n", " ").splitlines():
+            found = re.search(r"(?:^|[\s/])ragassay ([a-z].*)$", line)
+            if found is None or re.match(r"\w+\[|\s*#", line):
+                continue
+            commands.append(shlex.split(found[1], comments=True))
+    return commands
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_command_that_is_only_shown_has_the_options_that_it_names(page: Path) -> None:
+    for words in shown_commands(page.read_text(encoding="utf-8")):
+        command: Any = COMMAND
+        rest = list(words)
+        while hasattr(command, "commands") and rest:
+            command = command.commands[rest.pop(0)]
+        known = {
+            name for option in command.params for name in (*option.opts, *option.secondary_opts)
+        }
+        named = {word.partition("=")[0] for word in rest if word.startswith("--")}
+        assert named <= known, words
