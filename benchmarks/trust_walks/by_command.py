@@ -30,16 +30,19 @@ from ragassay.testing import LLMServer
 
 ROWS, LABELS, PASSING, AGREEMENT, SEED = 400, 100, 0.78, 0.8, 20261125
 METRIC = "groundedness"
+REFUSED = 3
 GATE = f"corrected({METRIC})>=0.7"
 
 
 @dataclass(frozen=True)
 class Walk:
-    """What a walk printed: ends of the corrected rate's interval, and the gate's exit code."""
+    """What a walk printed: ends of the corrected rate's interval, and the gate's exit code.
+
+    code: 3 where the labels were refused as unlike the other rows; low and high are then 0.
+    """
 
     low: float
     high: float
-    judge: float
     code: int
 
     @property
@@ -78,10 +81,11 @@ def walk(folder: Path, seed: int, url: str) -> Walk:
     judge = ["--judge", "openai:mock", "--base-url", url]
     command(folder, "evaluate", "rows.jsonl", "--metrics", METRIC, *judge)
     command(folder, "label", "import", "last", "labels.csv")
-    done = command(folder, "trust", "last", "--gate", GATE, "--json", codes=(0, 1))
-    shown = json.loads(done.stdout)["corrected"]
-    interval = shown["interval"]
-    return Walk(interval["low"], interval["high"], shown["judge"], done.returncode)
+    done = command(folder, "trust", "last", "--gate", GATE, "--json", codes=(0, 1, REFUSED))
+    interval = json.loads(done.stdout)["corrected"]["interval"]
+    if interval is None:
+        return Walk(0.0, 0.0, done.returncode)
+    return Walk(interval["low"], interval["high"], done.returncode)
 
 
 def command(
@@ -98,10 +102,10 @@ def command(
 
 
 def page(walks: list[Walk], seconds: float) -> str:
-    held = sum(one.holds for one in walks)
-    width = sum(one.high - one.low for one in walks) / len(walks)
-    passed = sum(one.code == 0 for one in walks)
-    judge = sum(one.judge for one in walks) / len(walks)
+    given = [one for one in walks if one.code != REFUSED]
+    held = sum(one.holds for one in given)
+    width = sum(one.high - one.low for one in given) / max(1, len(given))
+    passed = sum(one.code == 0 for one in given)
     lines = [
         "# Walks from labels to a decision, by the command",
         "",
@@ -110,10 +114,12 @@ def page(walks: list[Walk], seconds: float) -> str:
         "Three commands a walk: `evaluate`, `label import`, `trust --gate`. A true pass rate of",
         f"{PASSING}, and a judge that is right on {AGREEMENT:.0%} of either class.",
         "",
-        f"- The interval of the corrected rate holds the truth in {held} of {len(walks)} walks;",
+        f"- The interval of the corrected rate holds the truth in {held} of {len(given)} walks;",
         f"  mean width {width:.3f}.",
-        f"- The judge alone says {judge:.3f} on average.",
-        f"- The gate `{GATE}` is met in {passed} of {len(walks)} walks.",
+        f"- The gate `{GATE}` is met in {passed} of these {len(given)} walks.",
+        f"- In {len(walks) - len(given)} of {len(walks)} walks the labels, which do not say how",
+        "  their rows were drawn, were refused as unlike the other rows: wrongly, for they were",
+        "  drawn at random. Labels of a sheet of `label next` say it, and are not tested.",
     ]
     return "\n".join(lines) + "\n"
 
