@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SEED = 20261125
-BOOTSTRAP = 2000
+BOOTSTRAP = 500
 LEVELS = (0.8, 0.85, 0.88, 0.9, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995)
 """Levels at which our interval is tried, to meet the coverage of another package."""
 Floats = NDArray[np.float64]
