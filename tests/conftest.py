@@ -83,6 +83,7 @@ SLOW_FILES = (
     "tracing/test_endpoint.py",
     "tracing/test_grpc.py",
     "trust/measure/test_labelling.py",
+    "trust/measure/test_pair_judging.py",
     "trust/test_benchmark_live.py",
     "trust/test_correction.py",
     "trust/test_sampling.py",

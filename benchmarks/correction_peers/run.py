@@ -5,17 +5,23 @@
 
 Each trial draws a run and its labels from a world with a known pass rate; every package gets the
 same labels and verdicts, and is called as its documentation shows. Coverage is the share of 95 %
-intervals that hold the pass rate. Packages that are not installed are left out. Writes
+intervals that hold the pass rate. Packages that are not installed are left out.
+
+A narrower interval that holds the truth less often is not the better one. So a second table gives,
+for each package, how wide our interval is at the level at which it holds the truth as often as
+theirs: the same trials, our level lowered or raised until the shares are the same. Writes
 benchmarks/results/correction_peers.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import platform
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -28,7 +34,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 SEED = 20261125
-BOOTSTRAP = 2000
+BOOTSTRAP = 500
+LEVELS = (0.8, 0.85, 0.88, 0.9, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995)
+"""Levels at which our interval is tried, to meet the coverage of another package."""
 Floats = NDArray[np.float64]
 Ends = tuple[float, float]
 # pass rate, sensitivity, specificity, rows, labels
@@ -39,13 +47,14 @@ WORLDS = (
     (0.2, 0.95, 0.9, 1000, 80),
     (0.65, 0.95, 0.4, 400, 100),
 )
+World = tuple[float, float, float, int, int]
 
 
-def ragassay(label: Floats, score: Floats, run: Floats) -> Ends:
+def ragassay(label: Floats, score: Floats, run: Floats, level: float = 0.95) -> Ends:
     from ragassay.scoring import ppi
 
     units = np.arange(len(label)), np.arange(len(run))
-    interval = ppi.estimate(label, score, run, units=units).interval
+    interval = ppi.estimate(label, score, run, units=units, level=level).interval
     assert interval is not None
     return interval.low, interval.high
 
@@ -100,29 +109,81 @@ def installed() -> dict[str, str]:
     return found
 
 
-def cell(method: str, world: tuple[float, float, float, int, int], trials: int) -> str:
-    """ "coverage (mean width)" of a method in a world; failures are counted."""
+def draws(world: World, trials: int) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """Labels, the judge's verdicts on the labelled rows, and its verdicts on all rows."""
     rate, sensitivity, specificity, rows, count = world
     rng = np.random.default_rng([SEED, rows, count, int(rate * 100)])
-    held = failed = 0
-    widths = []
     for _ in range(trials):
         truth = rng.random(rows) < rate
         right = rng.random(rows) < np.where(truth, sensitivity, specificity)
         run = np.where(right, truth, ~truth).astype(float)
-        label = truth[:count].astype(float)
+        yield truth[:count].astype(float), run[:count], run
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Share of intervals that held the truth, mean width, trials that failed."""
+
+    coverage: float
+    width: float
+    failed: int = 0
+
+    def __str__(self) -> str:
+        text = f"{self.coverage:.3f} ({self.width:.3f})"
+        return f"{text}, {self.failed} failed" if self.failed else text
+
+
+def measured(method: Callable[..., Ends], world: World, trials: int, **options: float) -> Measured:
+    """A method in a world."""
+    held, failed, widths = 0, 0, []
+    for label, score, run in draws(world, trials):
         try:
-            low, high = METHODS[method][1](label, run[:count], run)
+            low, high = method(label, score, run, **options)
         except (ValueError, ZeroDivisionError):
             failed += 1
             continue
-        held += low <= rate <= high
+        held += low <= world[0] <= high
         widths.append(high - low)
-    shown = len(widths)
-    if not shown:
-        return "no result"
-    text = f"{held / shown:.3f} ({np.mean(widths):.3f})"
-    return f"{text}, {failed} failed" if failed else text
+    shown = max(1, len(widths))
+    return Measured(held / shown, float(np.mean(widths or [np.nan])), failed)
+
+
+def at_equal_coverage(ours: list[Measured], other: Measured) -> str:
+    """Our mean width where it holds the truth as often, by the line between the levels tried."""
+    shares, first = np.unique([one.coverage for one in ours], return_index=True)
+    if not shares[0] <= other.coverage <= shares[-1]:
+        return "–"
+    width = float(np.interp(other.coverage, shares, [ours[place].width for place in first]))
+    return f"{width:.3f} to {other.width:.3f}"
+
+
+def tables(methods: dict[str, str], trials: int) -> list[str]:
+    """Both tables, as lines of Markdown."""
+    head = [
+        f"{name} ({version})" if version != "this one" else name
+        for name, version in methods.items()
+    ]
+    first = ["| pass rate, sensitivity, specificity, rows, labels | " + " | ".join(head) + " |"]
+    first.append("|---" * (len(head) + 1) + "|")
+    others = [name for name in methods if name != "ragassay"]
+    second = ["| pass rate, sensitivity, specificity, rows, labels | " + " | ".join(others) + " |"]
+    second.append("|---" * (len(others) + 1) + "|")
+    for world in WORLDS:
+        found = {name: measured(METHODS[name][1], world, trials) for name in methods}
+        ours = [measured(ragassay, world, trials, level=level) for level in LEVELS]
+        named = f"| {', '.join(f'{x:g}' for x in world)} | "
+        first.append(named + " | ".join(str(found[name]) for name in methods) + " |")
+        equal = [at_equal_coverage(ours, found[name]) for name in others]
+        second.append(named + " | ".join(equal) + " |")
+        print(first[-1], second[-1], sep="\n", flush=True)
+    return [
+        *first,
+        "",
+        "At equal coverage: our mean width, at the level at which it holds the truth as often as",
+        "the other package's interval does, to the width of theirs.",
+        "",
+        *second,
+    ]
 
 
 def main() -> None:
@@ -132,23 +193,14 @@ def main() -> None:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     start = time.perf_counter()
-    methods = installed()
-    head = [
-        f"{name} ({version})" if version != "this one" else name
-        for name, version in methods.items()
-    ]
-    lines = ["| pass rate, sensitivity, specificity, rows, labels | " + " | ".join(head) + " |"]
-    lines.append("|---" * (len(head) + 1) + "|")
-    for world in WORLDS:
-        cells = [cell(name, world, args.trials) for name in methods]
-        lines.append(f"| {', '.join(f'{x:g}' for x in world)} | " + " | ".join(cells) + " |")
-        print(lines[-1], flush=True)
+    lines = tables(installed(), args.trials)
     text = "\n".join(
         [
             "# The corrected pass rate beside other packages",
             "",
-            f"Made by `benchmarks/correction_peers/run.py`: {args.trials} trials, seed {SEED},"
-            f" judgy with {BOOTSTRAP} draws; {datetime.now(UTC):%Y-%m-%d},"
+            f"Made by `benchmarks/correction_peers/run.py --trials {args.trials}`: {args.trials}"
+            f" trials a cell, seed {SEED}, judgy with {BOOTSTRAP} draws; Python"
+            f" {platform.python_version()}, numpy {np.__version__}, {datetime.now(UTC):%Y-%m-%d},"
             f" {time.perf_counter() - start:.0f} s.",
             "A cell is the share of 95 % intervals that hold the truth, and their mean width.",
             "",

@@ -38,8 +38,14 @@ class World:
     values: str = "binary"
 
 
+def is_by_verdict(world: World) -> bool:
+    """Whether the estimate is taken apart by verdict: two verdicts, two labels, no clusters."""
+    plain = not world.icc and world.drawn == "rows"
+    return plain and world.judge != "graded" and world.values == "binary"
+
+
 def worlds(dose: str) -> list[World]:
-    """The set-ups of a dose."""
+    """The set-ups of a dose; "by-verdict": those of "full" in which it is taken apart so."""
     if dose == "ci":
         return [
             World(50, 500, 0.5, 0.8),
@@ -137,8 +143,10 @@ def cells(dose: str, seed: int) -> Iterator[Cell]:
     """Coverage of the printed interval, cell by cell; beside it, under another quantity, that of
     the labels alone.
     """
-    trials = 400 if dose == "ci" else 1000
+    trials = 1000 if dose == "full" else 400
     for number, world in enumerate(worlds(dose)):
+        if dose == "by-verdict" and not is_by_verdict(world):
+            continue
         rng = np.random.default_rng([seed, number])
         done = [trial(world, rng, k) for k in range(trials)]
         clusters = world.n // SIZE if world.drawn == "clusters" else world.n

@@ -181,6 +181,8 @@ def markdown(stored: dict[str, object], cells: list[dict[str, object]]) -> str:
         f"{DRAWS} draws. {stored['conditions']}; {stored['seconds']} s. A cell is the share of",
         "95 % intervals that hold the truth, and their mean width.",
     ]
+    if stored.get("others"):
+        lines += [f'Measured then is the figure "corrected"; the others: {stored["others"]}.']
     names = [design.name for design in DESIGNS]
     for world in WORLDS:
         lines += ["", f"## Judge: {world.name}", "", "| figure | " + " | ".join(names) + " |"]
@@ -226,14 +228,17 @@ def main() -> int:
                     f" {design.name}; {world.name}",
                     flush=True,
                 )
+    others = ""
     if args.corrected_only:
-        before = json.loads((RESULTS / "trust_walks.json").read_text())["cells"]
-        cells += [cell for cell in before if cell["figure"] != "corrected"]
+        before = json.loads((RESULTS / "trust_walks.json").read_text())
+        others = before.get("others") or f"{before['conditions']}, {before['seconds']} s"
+        cells += [cell for cell in before["cells"] if cell["figure"] != "corrected"]
     stored: dict[str, object] = {
         "walks": args.walks,
         "seconds": round(time.perf_counter() - start),
         "conditions": f"Python {platform.python_version()}, numpy {np.__version__},"
         f" {datetime.now(UTC):%Y-%m-%d}",
+        "others": others,
     }
     if not args.no_write:
         values = json.dumps({"schema": 1, **stored, "cells": cells}, indent=1)

@@ -163,6 +163,12 @@ EXPECTED = {
         "6dffce157080c1c1c44fbebf49688b22",
         "",
     ),
+    "pair_preference": (
+        "pair_preference@1",
+        "14cd2a321b00a6bf7f498171a6562fc7",
+        "596b1907b920a8ba2b1430ee92407c7c",
+        "",
+    ),
     "questions": (
         "questions@2",
         "a1358db909276b6fcb8c01985d5a3f14",

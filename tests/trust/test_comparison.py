@@ -176,12 +176,30 @@ def test_pairs_in_both_orders_count_a_lost_order_as_not_right_and_never_as_a_ver
         "accuracy_order1": 0.75,
         "accuracy_order2": 0.25,
         "consistent": 0.25,
+        # Shown first was: one of two winners; none of two; the only one.
+        "first_shown": pytest.approx((0.5 + 0 + 1) / 3),
     }
     accuracy = judge.figure("accuracy")
     assert accuracy is not None
     assert accuracy.n == 5
     assert accuracy.value == pytest.approx(4 / 5)
     assert any("3 of 8 comparisons" in warning for warning in judge.warnings)
+
+
+def test_a_judge_that_prefers_what_it_is_shown_first_is_said_to_and_one_that_does_not_is_not() -> (
+    None
+):
+    # Of 30 pairs the first judge names in 24 whatever stands first: 24 * 0.5 too many.
+    labels = [1, 2] * 15
+    by_place = [[1, 2] if row < 24 else [label] * 2 for row, label in enumerate(labels)]
+    judge = only(benchmark(rows_of(labels, by_place), "recorded:j", draws=200))
+    said = [warning for warning in judge.warnings if "shown first" in warning]
+    assert len(said) == 1
+    assert "0.90 of its winners were shown first" in said[0]
+    steady = [[label] * 2 for label in labels]
+    fair = only(benchmark(rows_of(labels, steady), "recorded:j", draws=200))
+    assert not any("shown first" in warning for warning in fair.warnings)
+    assert {figure.name: figure.value for figure in fair.position}["first_shown"] == 0.5
 
 
 def test_scores_of_two_answers_are_compared_as_second_less_first() -> None:

@@ -343,3 +343,24 @@ def test_empty_lines_that_a_spreadsheet_left_are_no_rows(tmp_path: Path) -> None
     path.write_text("id,label,annotator\na,1,ada\n,,\nb,0,ada\n,,\n")
     found = read_sheet(path)
     assert [(one.row_id, one.value) for one in found.labels] == [("a", 1.0), ("b", 0.0)]
+
+
+def test_ids_in_a_column_of_another_name_are_found_where_they_are_those_of_known_rows() -> None:
+    rows = [
+        {"case": "T-1", "reviewer_verdict": "yes", "team": "north"},
+        {"case": "T-2", "reviewer_verdict": "no", "team": "north"},
+    ]
+    known = ["T-1", "T-2", "T-3"]
+    file = read_sheet(rows, label="reviewer_verdict", known=known)
+    assert [(label.row_id, label.value) for label in file.labels] == [("T-1", 1.0), ("T-2", 0.0)]
+    assert file.notes[0] == "read case as id: it holds ids of the rows"
+
+
+def test_two_columns_of_known_ids_or_none_are_refused_with_the_name_to_give() -> None:
+    both = [{"case": "T-1", "twin": "T-2", "label": 1}]
+    with pytest.raises(DataError) as refused:
+        read_sheet(both, known=["T-1", "T-2"])
+    assert refused.value.code == "E0313"
+    assert "call the column that holds the rows' ids `id`" in str(refused.value)
+    with pytest.raises(DataError, match="the row has no id"):
+        read_sheet([{"case": "X-1", "label": 1}], known=["T-1"])

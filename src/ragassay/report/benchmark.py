@@ -38,6 +38,7 @@ ORDERS: Mapping[str, str] = {
     "accuracy_order1": "right winner, as given",
     "accuracy_order2": "right winner, swapped",
     "consistent": "same winner in both orders",
+    "first_shown": "winner was shown first",
 }
 """Head of a column -> its figures by name."""
 
@@ -113,6 +114,11 @@ def benchmark_headline(b: JudgeBenchmark) -> str:
     if len(b.judges) != 1:
         return f"{say.count(len(b.judges), 'judge')} {against}"
     judge = b.judges[0]
+    if judge.position:
+        right = figure_words(judge.position[0])
+        return (
+            f"{judge.judge} {against}: right winner {right} of {say.count(judge.n, 'comparison')}"
+        )
     words = "no figure is defined"
     main = main_figure(judge)
     if main is not None:
@@ -122,7 +128,11 @@ def benchmark_headline(b: JudgeBenchmark) -> str:
 
 
 def errors_in_words(judge: JudgeFigures, who: str = "It ") -> str:
-    """Both kinds of error as shares of the rows on which they can be made."""
+    """Both kinds of error as shares of the rows on which they can be made; of pairs, what the order
+    does.
+    """
+    if judge.position:
+        return _orders_in_words(judge, who)
     errors = []
     for name, words in (
         ("false_positive_rate", "passes {} of what people fail"),
@@ -137,6 +147,22 @@ def errors_in_words(judge: JudgeFigures, who: str = "It ") -> str:
     if not errors:
         return f"{who}has no error rates: they are not defined on these rows."
     return who + " and ".join(errors) + "."
+
+
+def _orders_in_words(judge: JudgeFigures, who: str) -> str:
+    """How often a judge of pairs names the same winner in both orders, and the one shown first."""
+    figures = by_name(judge.position)
+    shares = []
+    for name, words in (
+        ("consistent", "names the same winner in both orders of {} of the pairs"),
+        ("first_shown", "the one that was shown first in {} of its verdicts (50% without bias)"),
+    ):
+        figure = figures.get(name)
+        if figure is None or figure.value is None:
+            continue
+        interval = "" if figure.interval is None else f" {say.percent_interval(figure.interval)}"
+        shares.append(words.format(f"{figure.value:.0%}{interval}"))
+    return who + ", and ".join(shares) + "." if shares else f"{who}has no verdict on a pair."
 
 
 def main_figure(judge: JudgeFigures) -> Figure | None:

@@ -41,12 +41,14 @@ def corrected_of(store: Store, run_id: str, metric: str) -> CorrectedFigure | No
     labels = store.labels(run_id, metric)
     if not labels:
         return None
+    of = MEAN
     try:
         kind = usual_kind(store.rows(run_id), metric)
+        of = PASS_RATE if kind == "pass" else MEAN
         correction = correct_run(store.rows(run_id), metric, kind, labels)
     except RagAssayError as error:
         why = f"{error.what} {error.why}".strip()
-        return CorrectedFigure(metric, MEAN, None, None, len(labels), 0, None, why=why)
+        return CorrectedFigure(metric, of, None, None, len(labels), 0, None, why=why)
     return figure_of(correction, metric, kind)
 
 

@@ -332,9 +332,7 @@ def _unlike(test: Shift, foreign: bool) -> DataError:
     if foreign:
         what = "The labels are of another population than this run, so they cannot correct it."
     else:
-        what = (
-            "The labelled rows are unlike the other rows of the run: they were not drawn at random."
-        )
+        what = "The labelled rows are unlike the other rows: they look not drawn at random."
     return DataError(
         "E0605",
         what,

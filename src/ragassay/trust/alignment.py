@@ -6,7 +6,7 @@ run in the store or were asked for a minute ago makes no difference to what is c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -313,6 +313,8 @@ def _align_both_orders(table: LabelTable, judge: Verdicts, cut: float) -> Aligne
         )
     first = np.isfinite(winner[:, 0])
     second = np.isfinite(winner[:, 1])
+    position = _position_figures(winner, table.label[judged], table.cluster[judged])
+    warnings += _position_bias(judge.judge, position)
     at = np.concatenate([judged[first], judged[second]])
     score = np.concatenate([winner[first, 0], winner[second, 1]])
     ratings = _ratings(table, at, score, score >= cut, cut, graded=False)
@@ -322,7 +324,7 @@ def _align_both_orders(table: LabelTable, judge: Verdicts, cut: float) -> Aligne
         at,
         cut,
         _with_unexplained(judge.missing, len(table) - len(judged)),
-        _position_figures(winner, table.label[judged], table.cluster[judged]),
+        position,
         tuple(warnings),
     )
 
@@ -339,7 +341,33 @@ def _position_figures(
         _share("accuracy_order1", right[:, 0] * 1.0, cluster),
         _share("accuracy_order2", right[:, 1] * 1.0, cluster),
         _share("consistent", same * 1.0, cluster),
+        _first_shown(winner, cluster),
     )
+
+
+def _first_shown(winner: FloatArray, cluster: IntArray) -> Figure:
+    """The share of pairs' winners that were shown first: 0.5 for a judge that place does not move.
+
+    The first response is shown first in the first order, the second one in the second.
+    """
+    decided = np.isfinite(winner)
+    shown_first = (winner == np.array([1.0, 2.0])) & decided
+    orders = decided.sum(axis=1)
+    some = orders > 0
+    return _share("first_shown", shown_first[some].sum(axis=1) / orders[some], cluster[some])
+
+
+def _position_bias(judge: str, position: Sequence[Figure]) -> list[str]:
+    """What to beware of where place moves the judge beyond chance."""
+    figure = next(figure for figure in position if figure.name == "first_shown")
+    interval = figure.interval
+    if figure.value is None or interval is None or interval.low <= 0.5 <= interval.high:
+        return []
+    place = "first" if figure.value > 0.5 else "second"
+    return [
+        f"{judge} prefers the response that it is shown {place}: {figure.value:.2f} of its winners"
+        f" were shown first [{interval.low:.2f}, {interval.high:.2f}], 0.5 without such a bias"
+    ]
 
 
 def _share(name: str, values: FloatArray, cluster: IntArray) -> Figure:

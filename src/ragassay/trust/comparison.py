@@ -20,6 +20,8 @@ from ragassay.scoring import agreement
 from ragassay.trust.alignment import FEW_CLUSTERS, Aligned, Verdicts, align, label_cut
 from ragassay.trust.label_table import FloatArray, LabelTable
 
+PAIRWISE = "pair_preference"
+"""The metric, and the rubric, by which a judge says which of two responses is better."""
 TASKS: Mapping[str, str] = {
     "groundedness": "groundedness",
     "faithfulness": "faithfulness",
@@ -28,6 +30,7 @@ TASKS: Mapping[str, str] = {
     "answer_correctness": "correctness",
     "correctness": "correctness",
     "answerability": "context_sufficiency(against=question)",
+    "pairwise": PAIRWISE,
 }
 """What a row's `task` asks -> the metric whose judge answers it."""
 

@@ -24,6 +24,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?", re.AS
 _LONGEST_NUMBER = 400  # longer texts of digits are no labels
 _CLUSTERS = ("cluster", "group")
 _MISTAKES_SHOWN = 5
+_ROWS_LOOKED_AT = 200  # for a column that holds ids under another name
 _IDS_LOOKED_THROUGH = 20_000  # for the nearest one, which takes time for each
 
 
@@ -77,7 +78,12 @@ def read_sheet(
     known), and what the readers raise.
     """
     records = open_records(source, format=format)
+    own_ids = _column_of_ids(source, records, known)
+    if own_ids:
+        records = open_records(source, mapping={"id": own_ids}, format=format)
     reading = _Reading(records, _Scale(scale, between), known, _is_text_table(source, format))
+    if own_ids:
+        reading.read_as.append(f"read {shorten(own_ids, 40)} as id: it holds ids of the rows")
     columns: dict[str, None] = {}
     for line, row_id, raw in reading.rows():
         # People retype headings: "Label " is the column label.
@@ -102,6 +108,29 @@ def read_sheet(
             fix="fill in the column `label`, or name another",
         )
     return reading.file()
+
+
+def _column_of_ids(source: object, records: Records, known: Collection[str] | None) -> str:
+    """The one column whose cells are ids of known rows, where no column is called so; else "".
+
+    Labels of one's own come with the name that the column has at home (ticket, case number).
+    """
+    # A generator could be read only once.
+    if not known or not isinstance(source, str | os.PathLike | list):
+        return ""
+    ids = frozenset(known)
+    candidates: set[str] | None = None
+    for looked, (line, row_id, row) in enumerate(records):
+        if looked >= _ROWS_LOOKED_AT:
+            break
+        if row_id != f"row-{line}" or row_id in map(str, row.values()):
+            return ""
+        filled = {str(key): value for key, value in row.items() if not absent(value)}
+        if not filled:
+            continue
+        fits = {key for key, value in filled.items() if str(without_guard(value)) in ids}
+        candidates = fits if candidates is None else candidates & fits
+    return candidates.pop() if candidates is not None and len(candidates) == 1 else ""
 
 
 def _metric_of(row: Mapping[str, object]) -> str:
@@ -223,6 +252,8 @@ class _Reading:
         self._words: Counter[str] = Counter()
         self._mistakes: list[str] = []
         self._repeated = 0
+        self._without_id = False
+        self.read_as: list[str] = []
         self.clusters: dict[str, str] = {}
         self.unlabelled = 0
         self.seen = 0
@@ -244,6 +275,7 @@ class _Reading:
             if row_id == f"row-{line}" and row_id not in map(str, row.values()):
                 if not all(absent(value) for value in row.values()):
                     self._mistakes.append(f"{self._where(line)}: the row has no id")
+                    self._without_id = True
                 # Else it is an empty line that a spreadsheet left.
                 continue
             yield line, str(without_guard(row_id)) if self._is_text_table else row_id, row
@@ -336,7 +368,11 @@ class _Reading:
                 f"{rows_in_words(len(self._mistakes))} cannot be read as labels.",
                 where=source,
                 why="; ".join(self._mistakes[:_MISTAKES_SHOWN]) + more,
-                fix="correct these cells; leave a label empty where there is none yet",
+                fix=(
+                    "call the column that holds the rows' ids `id`"
+                    if self._without_id
+                    else "correct these cells; leave a label empty where there is none yet"
+                ),
             )
         labels = []
         foreign = []
@@ -365,7 +401,7 @@ class _Reading:
             self.unlabelled,
             self._repeated,
             self.clusters,
-            tuple(self._notes(len(unknown))),
+            (*self.read_as, *self._notes(len(unknown))),
         )
 
     def _unknown(self, ids: Iterable[str]) -> tuple[str, ...]:

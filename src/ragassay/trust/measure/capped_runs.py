@@ -12,6 +12,7 @@ from ragassay.runs.options import make_options
 
 if TYPE_CHECKING:
     from ragassay.api import Run
+    from ragassay.metrics.base import Metric
 
 
 class CappedRuns:
@@ -37,7 +38,7 @@ class CappedRuns:
         self.cost = 0.0
         self.cost_known = True
 
-    def run(self, rows: object, metric: str, name: str, **options: Any) -> Run:
+    def run(self, rows: object, metric: str | Metric, name: str, **options: Any) -> Run:
         """Evaluate one metric, and return the run when it got through all rows.
 
         Raises BudgetExhausted E0604 or Interrupted where it was stopped, and as `evaluate`.

@@ -354,8 +354,12 @@ class _VerdictReader:
         self.verdicts[verdicts.judge] = verdicts
 
     def _ask(self, name: str) -> None:
+        from ragassay.trust.comparison import PAIRWISE
         from ragassay.trust.measure.run_verdicts import profile_of_run, verdicts_of_run
 
+        if self._metric == PAIRWISE:
+            self._ask_pairs(name)
+            return
         with self._run_of(name) as run:
             manifest = run.manifest
             verdicts = verdicts_of_run(self._table, name, run, self._metric)
@@ -368,6 +372,28 @@ class _VerdictReader:
             self.judge_runs[name] = JudgeRun(
                 run.id, manifest.judge.uri, manifest.judge.rubrics, profile
             )
+
+    def _ask_pairs(self, name: str) -> None:
+        """Ask which of two responses is better, in both orders.
+
+        No certificate: it is found by rows of one response.
+        """
+        from ragassay.trust.measure.pair_judging import (
+            check_judge_of_pairs,
+            pair_preference,
+            pairs_of,
+            verdicts_of_pairs,
+        )
+
+        check_judge_of_pairs(name)
+        ids = self._table.ids
+        pairs = pairs_of(self._source.samples(ids), self._source.records(ids))
+        shown: list[Sample] = []
+        for pair in pairs:
+            shown += pair.shown()
+        title = f"benchmark of {Path(self._table.source).name}, pairs in both orders"
+        with self._capped_runs.run(shown, pair_preference, title, judge=name) as run:
+            self._add(verdicts_of_pairs(self._table, name, run))
 
     def _is_fitted_on_these(self, run: Run) -> bool:
         """Whether the run's judge is calibrated on these very labels."""

@@ -35,7 +35,7 @@ class RunLabels:
     @property
     def source(self) -> str:
         """Where the labels are, in words."""
-        return f"labels of run {self.run}"
+        return labels_source(self.run)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -43,6 +43,11 @@ class RunLabels:
         if not self.several:
             return ()
         return (f"{self.several} rows have labels of several people: their median counts",)
+
+
+def labels_source(run: str) -> str:
+    """Where the labels that were imported for a run are, in words."""
+    return f"labels of run {run}"
 
 
 def labels_of_named_run(

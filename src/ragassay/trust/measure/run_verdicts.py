@@ -22,6 +22,7 @@ from ragassay.core import (
     shorten,
 )
 from ragassay.trust.alignment import Verdicts
+from ragassay.trust.measure.run_table import labels_source
 
 if TYPE_CHECKING:
     from ragassay.api import Run
@@ -58,7 +59,8 @@ def verdicts_of_run(table: LabelTable, judge: str, run: Run, metric: str) -> Ver
             fix="benchmark the run on labels of the rows it was made from",
         )
     warnings: tuple[str, ...] = ()
-    if reading.others:
+    # Of labels that were imported for this very run, everybody knows that they are a part of it.
+    if reading.others and table.source != labels_source(run.id):
         warnings = (
             f"{reading.others} rows of {judge} are not among the labelled ones and are left out",
         )
