@@ -79,7 +79,7 @@ def serving(shell: Shell) -> Iterator[Team]:
     )
     try:
         assert process.stdout is not None
-        lines = [process.stdout.readline().rstrip() for _ in range(4)]
+        lines = [process.stdout.readline().rstrip() for _ in range(5)]
         yield Team(lines[0].rstrip("/"), token, lines)
     finally:
         process.send_signal(signal.SIGINT)
@@ -100,6 +100,7 @@ def test_a_span_sent_to_the_server_becomes_a_row_and_its_waterfall_stands_beside
         assert team.lines[1:] == [
             "Sign in with the token in RAGASSAY_WEB_TOKEN.",
             f"Traces: export OTEL_EXPORTER_OTLP_ENDPOINT={team.address}",
+            "export OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20$RAGASSAY_WEB_TOKEN",
             "Ctrl-C stops the server.",
         ]
         assert httpx.get(f"{team.address}/readyz").text == "ready\n"

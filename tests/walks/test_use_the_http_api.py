@@ -74,10 +74,11 @@ def serving(shell: Shell) -> Iterator[Program]:
     )
     try:
         assert process.stdout is not None
-        lines = [process.stdout.readline().rstrip() for _ in range(4)]
+        lines = [process.stdout.readline().rstrip() for _ in range(5)]
         assert lines[1:] == [
             "Sign in with the token in RAGASSAY_WEB_TOKEN.",
             f"Traces: export OTEL_EXPORTER_OTLP_ENDPOINT={lines[0].rstrip('/')}",
+            "export OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20$RAGASSAY_WEB_TOKEN",
             "Ctrl-C stops the server.",
         ]
         yield Program(lines[0])

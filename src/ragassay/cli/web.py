@@ -121,9 +121,23 @@ def _announce(server: Server, path: str) -> None:
     else:
         print_lines(server.link(path), "The link holds the key to these pages: keep it.")
     if server.application.site.ingest is not None:
-        print_lines(f"Traces: export OTEL_EXPORTER_OTLP_ENDPOINT={server.address}")
+        shown = _token_of_senders(server.settings)
+        print_lines(
+            f"Traces: export OTEL_EXPORTER_OTLP_ENDPOINT={server.address}",
+            f"export OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20{shown}",
+        )
     print_lines("Ctrl-C stops the server.")
     sys.stdout.flush()
+
+
+def _token_of_senders(settings: WebSettings) -> str:
+    """What senders show, in a shell: the variable that the user set, or the token made for it."""
+    from ragassay.web.settings import TOKEN
+
+    for name in (TRACES_TOKEN, TOKEN):
+        if os.environ.get(name, "").strip():
+            return f"${name}"
+    return settings.token
 
 
 def _announce_grpc(host: str, port: int) -> None:
