@@ -47,7 +47,7 @@ def tested(reference: pd.DataFrame, day: pd.DataFrame) -> dict[str, tuple[float,
         test = get_stattest(reference[name], day[name], ColumnType.Numerical, None)
         threshold = test.default_threshold
         result = test.func(reference[name], day[name], ColumnType.Numerical, threshold)
-        found[name] = (float(result[0]), bool(result[1]))
+        found[str(name)] = (float(result[0]), bool(result[1]))
     return found
 
 

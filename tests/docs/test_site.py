@@ -156,7 +156,7 @@ def test_a_reader_who_knows_ragas_finds_each_of_its_metrics_in_two_clicks(site: 
     assert any(link.startswith("coming-from.html") for link in site.pages["index.html"].links)
     # The second: the line with the name leads to what it is called here, or to what to do instead.
     html = (site.folder / "coming-from.html").read_text(encoding="utf-8")
-    lines = {}
+    lines: dict[str, list[str]] = {}
     for line in re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL):
         cells = re.findall(r"<td>(.*?)</td>", line, re.DOTALL)
         for name in re.findall(r"\w+", unescape(re.sub("<[^>]*>", " ", "".join(cells[:1])))):
@@ -232,7 +232,6 @@ MORE = (
     "changelog.html",
     "decisions/0027-http-api.html",
     "project/benchmarks/results/offline_judge.html",
-    "404.html",
 )
 """A page of every kind: lists, a metric, a judge, a rubric, an error, long tables, code."""
 

@@ -49,6 +49,7 @@ def check_items(store, result) -> None:
             assert item.run in report.runs
             judged = opened.row_at(item.run, item.index)
             assert judged is not None
+            assert judged.sample is not None
             assert sample_text(judged.sample) == item.after != item.before
 
 

@@ -15,6 +15,7 @@ from sklearn.metrics import cohen_kappa_score
 from ragassay.core import HumanLabel, LabelAnswer, RowToLabel
 from ragassay.store import Store
 from ragassay.trust.decisions import DECIDED, independent
+from ragassay.trust.measure import people_agreement
 from ragassay.trust.measure.label_rounds import REPEAT_EVERY, label_progress, repeat_due
 from web.conftest import INVENTED, Client, save, serving
 
@@ -253,3 +254,7 @@ def test_agreement_equals_an_independent_computation(store, make) -> None:
     assert figures["kappa"] == pytest.approx(expected, abs=1e-12)
     same = float(np.mean(said["Ann"] == said["Bob"]))
     assert figures["accuracy"] == pytest.approx(same, abs=1e-12)
+    # And each interval is that of `ragassay label agreement`.
+    command = people_agreement("run1", [], metric=METRIC, store=store.location)
+    assert among.pairs[0].figures == command.people.pairs[0].figures
+    assert among.figures == command.people.figures

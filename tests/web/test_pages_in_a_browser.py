@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
+from playwright.sync_api import FilePayload, expect
 
 from ragassay.core import (
     Cause,
@@ -30,7 +30,7 @@ from ragassay.core import (
     Status,
     Verdict,
 )
-from ragassay.report.tables import Table
+from ragassay.report.tables import Block, Table
 from ragassay.runs.kept_reports import keep_report, kept_reports
 from ragassay.runs.report_items import ReportItem
 from ragassay.store import Store
@@ -107,7 +107,7 @@ def hostile_beside(store: Store) -> None:
         ReportItem(PAYLOADS[n % 2], text, PAYLOADS[n + 1], ((text, PAYLOADS[n + 2]),), text)
         for n, text in enumerate(PAYLOADS[:60])
     ]
-    lines = [PAYLOADS[6], "", *PAYLOADS, table]
+    lines: list[Block] = [PAYLOADS[6], "", *PAYLOADS, table]
     keep_report(store, "optimisation", PAYLOADS[4], lines, items=items, runs=["run1"], **texts)
     for n, row in enumerate(list(store.rows("run1"))[:3]):
         both = ((PAYLOADS[n][:80] or "a", 1.0), (PAYLOADS[n + 9][:80] or "b", 0.0))
@@ -262,8 +262,10 @@ def worlds(make):
         receive(store, openinference_request("Who?", "Anna.", [("who", ["Anna did."])]))
         put_watch(store, [f"word {n}" for n in range(40)], ("run1",))
         table = Table(("figure", "value"), (("near duplicates", "0.000"),))
-        items = [ReportItem("simple", f"q{n}", "Accepted.", (("Gate", "ok"),)) for n in range(12)]
-        lines = ["8 of 8 questions pass", "", table]
+        items = [
+            ReportItem("simple", f"q{n}", "Yes.", (("Gate", "ok"),), "a", "b") for n in range(12)
+        ]
+        lines: list[Block] = ["8 of 8 questions pass", "", table]
         keep_report(store, "test set", "set.jsonl", lines, items=items, runs=["run1"])
         labels = [HumanLabel("row-1", "groundedness", who, value) for who, value in
                   (("Ann", 1.0), ("Bob", 0.0))]  # fmt: skip
@@ -279,7 +281,7 @@ def worlds(make):
         receive(store, openinference_request("Why? " * 5_000, "So. " * 5_000, [("q", found)] * 300))
         cells = tuple((f"row {n}", "w" * 400) for n in range(1_000))
         item = ReportItem("g" * 300, "i" * 900, "o" * 900, (("n" * 300, "t" * 9_000),), "b" * 9_000)
-        lines = ["It " * 900, "", Table(("a", "b"), cells)]
+        lines: list[Block] = ["It " * 900, "", Table(("a", "b"), cells)]
         keep_report(store, "probing", "t" * 2_000, lines, items=[item] * 300)
 
     return {"empty": empty, "typical": typical, "huge": huge, "hostile": hostile_store}
@@ -354,12 +356,12 @@ def test_without_a_script_filters_and_labels_work(site, browser) -> None:
     assert page.locator("html").get_attribute("data-theme") == "dark"
     assert "verdict=fail" in page.url
     page.get_by_role("link", name="Labels").click()
-    sheet = {"name": "no.csv", "mimeType": "text/csv", "buffer": b"id,label\nnobody,1\n"}
+    sheet: FilePayload = {"name": "no.csv", "mimeType": "text/csv", "buffer": b"id,label\nx,1\n"}
     page.locator("input[name=sheet]").set_input_files(files=[sheet])
     page.get_by_role("button", name="Take in").click()
     expect(page.locator("h1")).to_have_text("No label was taken in")
     page.get_by_role("link", name="Back to the labels").click()
-    sheet |= {"name": "yes.csv", "buffer": b"id,label\nrow-1,1\n"}
+    sheet = {"name": "yes.csv", "mimeType": "text/csv", "buffer": b"id,label\nrow-1,1\n"}
     page.locator("input[name=sheet]").set_input_files(files=[sheet])
     page.get_by_label("Metric").last.select_option("groundedness")
     page.get_by_label("Who labelled").fill("Zoe")

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import socket
 
+import grpc
+import httpx
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from ragassay.core import EnvironmentFailure, SetupError
 from ragassay.store import Store
 from ragassay.web import WebSettings, start_server
 from ragassay.web.serving import opens_a_browser
+from ragassay.web.settings import TraceSettings
 from web.conftest import serving
+
+EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 
 
 def test_a_port_in_use_is_a_coded_error(store: Store) -> None:
@@ -69,3 +75,43 @@ def test_an_empty_store_and_one_that_gets_its_first_run_are_shown(store: Store, 
         assert client.ask("/compare").status == 200
         save(store, [make.row(0)])
         assert "rows.jsonl" in client.ask("/").text
+
+
+def test_spans_over_grpc_go_where_those_over_http_go(store: Store) -> None:
+    message = ExportTraceServiceRequest()
+    span = message.resource_spans.add().scope_spans.add().spans.add(name="turn")
+    (span.trace_id, span.span_id) = (b"\x01" * 16, b"\x02" * 8)
+    (span.start_time_unix_nano, span.end_time_unix_nano) = (10**18, 10**18 + 1)
+    sent = message.SerializeToString()
+    ports: list[int] = []
+    traces = TraceSettings(token="for-senders-alone-0123456789", grpc_port=0)
+    server = start_server(store, WebSettings(traces=traces))
+    server.on_grpc = ports.append
+    thread = server.start()
+    shown = {"authorization": f"Bearer {traces.token}"}
+    with grpc.insecure_channel(f"127.0.0.1:{ports[0]}") as channel:
+        export = channel.unary_unary(EXPORT)
+        with pytest.raises(grpc.RpcError) as refused:
+            export(sent, metadata=(("authorization", "Bearer wrong"),))
+        assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED
+        export(sent, metadata=tuple(shown.items()))
+    kind = {"content-type": "application/x-protobuf"}
+    httpx.post(f"{server.address}/v1/traces", content=sent, headers=shown | kind)
+    metrics = httpx.get(f"{server.address}/metrics").text
+    assert "ragassay_records_stored_total 1\n" in metrics
+    assert "ragassay_records_duplicate_total 1\n" in metrics
+    server.stop()
+    thread.join(20)
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", ports[0])) != 0
+
+
+def test_a_port_of_grpc_that_is_taken_is_said_before_anything_is_received(store: Store) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        server = start_server(store, WebSettings(traces=TraceSettings(grpc_port=port)))
+        with pytest.raises(SetupError) as refused:
+            server.serve()
+    assert (refused.value.code, refused.value.where) == ("E0101", f"--grpc-port {port}")

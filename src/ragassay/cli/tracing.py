@@ -23,18 +23,20 @@ TOKEN = "RAGASSAY_TRACES_TOKEN"
 """Variable with the token that senders show."""
 _QUIET_S = 30.0
 
+GrpcPortOption = Annotated[
+    int | None,
+    typer.Option(
+        min=0, max=65535, help="Port for OTLP over gRPC, too; 4317 is usual. Extra: grpc."
+    ),
+]
+
 
 def receive(  # plain: a parameter is an option with its help
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
     ] = 4318,
-    grpc_port: Annotated[
-        int | None,
-        typer.Option(
-            min=0, max=65535, help="Port for OTLP over gRPC, too; 4317 is usual. Extra: grpc."
-        ),
-    ] = None,
+    grpc_port: GrpcPortOption = None,
     quiet: Annotated[
         float, typer.Option(min=0, help="Seconds without a new span until a trace is a row.")
     ] = _QUIET_S,
@@ -64,12 +66,12 @@ def receive(  # plain: a parameter is an option with its help
         patience = Patience(quiet_s=quiet, keep_days=keep_days)
         job = AssemblyJob(opened.span_records, patience)
         endpoint = TraceEndpoint(opened, token, job)
-        http = _address(host, sock.getsockname()[1])
+        http = shown_address(host, sock.getsockname()[1])
 
         def say(grpc: int | None) -> None:
             lines = [f"receiving traces on {http} into {shown_location(location)}"]
             if grpc is not None:
-                lines.append(f"and over gRPC on {_address(host, grpc)}")
+                lines.append(f"and over gRPC on {shown_address(host, grpc)}")
             print_lines(
                 *lines,
                 "",
@@ -86,7 +88,8 @@ def receive(  # plain: a parameter is an option with its help
         )
 
 
-def _address(host: str, port: int) -> str:
+def shown_address(host: str, port: int) -> str:
+    """The URL of a host and port."""
     shown = f"[{host}]" if ":" in host else host
     return f"http://{shown}:{port}"
 

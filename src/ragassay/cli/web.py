@@ -12,6 +12,7 @@ import typer
 from ragassay.cli.output import note, print_lines
 from ragassay.cli.parameters import RunArgument, StoreOption
 from ragassay.cli.tracing import TOKEN as TRACES_TOKEN
+from ragassay.cli.tracing import GrpcPortOption, shown_address
 
 if TYPE_CHECKING:
     from ragassay.web import Server, WebSettings
@@ -64,6 +65,7 @@ def serve(
         float | None,
         typer.Option(min=0, help="Days after which spans are deleted [default: never]."),
     ] = None,
+    grpc_port: GrpcPortOption = None,
     rate: Annotated[
         float, typer.Option(min=1, help="Requests a second that one person may make for long.")
     ] = 50.0,
@@ -85,7 +87,7 @@ def serve(
         os.environ.get(TOKEN, ""),
         tuple(allow_host or ()),
         roles={role: token for role, token in given.items() if token},
-        traces=TraceSettings(os.environ.get(TRACES_TOKEN, "").strip(), quiet, keep_days),
+        traces=TraceSettings(os.environ.get(TRACES_TOKEN, "").strip(), quiet, keep_days, grpc_port),
         rate=rate,
         judges=tuple(allow_judge or ()),
     ).checked()
@@ -99,6 +101,7 @@ def _serve(store: object, settings: WebSettings, usual: bool, path: str, browser
     from ragassay.web.serving import opens_a_browser
 
     server = start_server(store, settings, usual_port=usual)  # type: ignore[arg-type]
+    server.on_grpc = lambda port: _announce_grpc(server.settings.host, port)
     _announce(server, path)
     if browser and opens_a_browser(server.settings, sys.stdout.isatty()):
         import webbrowser
@@ -120,4 +123,9 @@ def _announce(server: Server, path: str) -> None:
     if server.application.site.ingest is not None:
         print_lines(f"Traces: export OTEL_EXPORTER_OTLP_ENDPOINT={server.address}")
     print_lines("Ctrl-C stops the server.")
+    sys.stdout.flush()
+
+
+def _announce_grpc(host: str, port: int) -> None:
+    print_lines(f"Traces over gRPC: {shown_address(host, port)}")
     sys.stdout.flush()

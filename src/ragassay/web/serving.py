@@ -11,7 +11,12 @@ from ragassay.core import EnvironmentFailure, SetupError
 from ragassay.web.settings import WebSettings, is_loopback
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import uvicorn
+
     from ragassay.store import Store
+    from ragassay.tracing.grpc_server import GrpcServer
     from ragassay.web.application import Application
 
 USUAL_PORT = 8417
@@ -56,7 +61,17 @@ class Server:
             lifespan="off",
             timeout_graceful_shutdown=DRAIN_S,
         )
-        self._uvicorn = uvicorn.Server(config)
+        self.on_grpc: Callable[[int], None] = lambda port: None
+        """Told the port of gRPC once that answers."""
+        self._uvicorn = _uvicorn_server(config, self._grpc(), lambda port: self.on_grpc(port))
+
+    def _grpc(self) -> GrpcServer | None:
+        (traces, ingest) = (self.settings.traces, self.application.site.ingest)
+        if ingest is None or traces is None or traces.grpc_port is None:
+            return None
+        from ragassay.tracing.grpc_server import GrpcServer
+
+        return GrpcServer(ingest.intake, self.settings.host, traces.grpc_port)
 
     @property
     def port(self) -> int:
@@ -112,7 +127,37 @@ def start_server(store: Store, settings: WebSettings, *, usual_port: bool = Fals
     address cannot be taken.
     """
     needs_libraries()
+    if settings.traces is not None and settings.traces.grpc_port is not None:
+        from ragassay.tracing.grpc_server import grpc_library
+
+        grpc_library()
     return Server(store, settings, usual_port=usual_port)
+
+
+def _uvicorn_server(
+    config: uvicorn.Config, grpc: GrpcServer | None, say: Callable[[int], None]
+) -> uvicorn.Server:
+    """uvicorn's server, with gRPC in the same event loop. say: told its port once it answers."""
+    import uvicorn
+
+    if grpc is None:
+        return uvicorn.Server(config)
+    beside = grpc
+
+    class Both(uvicorn.Server):
+        """Both begin and end together."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            # Before HTTP: where gRPC cannot listen, nothing has been begun.
+            port = await beside.start()
+            await super().startup(sockets)
+            say(port)
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            await beside.stop()
+            await super().shutdown(sockets)
+
+    return Both(config)
 
 
 def _listening(settings: WebSettings, usual_port: bool) -> socket.socket:

@@ -42,12 +42,14 @@ TOKENS = {
 class TraceSettings:
     """How a server receives traces. token: what senders show, "" = the server's own token. quiet_s:
     seconds without a new span until a trace is a row. keep_days: days after which spans and rows
-    are deleted, None to keep them.
+    are deleted, None to keep them. grpc_port: port for OTLP over gRPC beside HTTP, 0 = any that is
+    free, None = no gRPC.
     """
 
     token: str = field(default="", repr=False)
     quiet_s: float = 30.0
     keep_days: float | None = None
+    grpc_port: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,8 @@ REPEAT_EVERY = 10
 """Of so many rows a person gets one once more, at least five others later."""
 HALF_WIDTH = 0.03
 FIFTHS = 5
-DRAWS = 500
-"""Of the bootstrap behind the intervals that are shown while people label."""
+DRAWS = 2000
+"""Of the bootstrap: as many as `ragassay label agreement` takes, so that both say the same."""
 
 
 @dataclass(frozen=True, slots=True)
