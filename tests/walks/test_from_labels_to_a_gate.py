@@ -138,7 +138,6 @@ def test_labels_of_a_sheet_serve_every_command_and_an_active_one_is_weighted(she
         shell("ragassay label import last sheet.csv")
         of_run = shell("ragassay benchmark last", at_most=80)
         assert server.stats()["calls"] == calls
-        shell("ragassay estimate last")
         refused = shell("ragassay calibrate last", code=2)
         # The sheet itself reads back as the rows that were judged: nothing is asked again.
         of_sheet = shell(
