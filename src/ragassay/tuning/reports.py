@@ -12,7 +12,7 @@ from ragassay.core import shorten
 from ragassay.report import number_words
 from ragassay.report.tables import Block, Table
 from ragassay.report.wording import count, money
-from ragassay.tuning.aim import PENALTY, title_of
+from ragassay.tuning.aim import PENALTY, Aim, title_of
 from ragassay.tuning.differences import differences
 from ragassay.tuning.values import Part
 
@@ -156,13 +156,24 @@ def _certificate(result: Optimisation, certificate: Certification) -> Iterator[B
         after.append(("re-cut alone", certificate.recut.after))
     yield _figures(after)
     gain = shown.gain
+    number = number_words(certificate.gain, gain.interval, sign=True)
     yield (
-        f"Gain in {result.aim.title} {number_words(certificate.gain, gain.interval, sign=True)}"
+        f"Gain in {_what_is_raised(result.aim)} {number}"
         f", by {gain.method}; {count(len(certificate.finalists), 'candidate')} tested."
     )
     for kept in shown.kept:
         holds = "holds" if kept.holds else "is not shown to hold"
         yield f"{kept.figure} fell by less than {kept.margin:g}: {holds}."
+
+
+def _what_is_raised(aim: Aim) -> str:
+    """The value that a gain is of. With a mark it is not the figure alone, and the gain is then
+    not the difference of the two figures that stand above it.
+    """
+    if aim.mark is None:
+        return aim.title
+    missing = f"what {title_of(aim.mark.figure)} lacks to {aim.mark.at_least:g}"
+    return f"{aim.title} less {PENALTY:g} times {missing}:"
 
 
 def _figures(judges: Iterable[tuple[str, Judged]]) -> Table:
