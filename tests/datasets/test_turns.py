@@ -243,6 +243,33 @@ def test_an_application_that_failed_has_its_error_and_no_response() -> None:
     assert "response" not in row.turn.missing
 
 
+@pytest.mark.parametrize(
+    ("root_status", "model_status"),
+    [({"code": 2, "message": "no model"}, {}), ({}, {"code": 2, "message": "no model"})],
+    ids=["the turn failed", "the last call of a model failed, and the application went on"],
+)
+def test_a_query_that_a_model_wrote_is_no_answer_of_a_turn_without_one(
+    root_status, model_status
+) -> None:
+    root = {KIND: "CHAIN", "input.value": "Who keeps the light?"}
+    rewrite = {KIND: "LLM", "output.value": "lighthouse keeper"}
+    row = only(
+        [
+            span(TRACE, 1, None, root, status=root_status),
+            span(TRACE, 2, 1, rewrite),
+            span(TRACE, 3, 1, {KIND: "LLM"}, status=model_status),
+        ]
+    )
+    assert (row.turn.response, row.turn.error) == (None, root_status.get("message"))
+
+
+def test_a_call_of_a_model_that_was_tried_again_has_the_later_answer() -> None:
+    root = {KIND: "CHAIN", "input.value": "Who keeps the light?"}
+    failed = span(TRACE, 2, 1, {KIND: "LLM"}, status={"code": 2, "message": "busy"})
+    again = span(TRACE, 3, 1, {KIND: "LLM", "output.value": "Oda."})
+    assert only([span(TRACE, 1, None, root), failed, again]).turn.response == "Oda."
+
+
 def test_spans_that_are_their_own_ancestors_are_read_all_the_same() -> None:
     asked = {KIND: "CHAIN", "input.value": "Q?", "output.value": "A"}
     row = only([span(TRACE, 1, 2, asked), span(TRACE, 2, 1, {KIND: "LLM"})])

@@ -111,6 +111,18 @@ def test_a_metric_that_the_guard_cannot_feed_is_refused(declare, metric, words) 
     assert (raised.value.code, raised.value.what) == ("E0203", words)
 
 
+def test_a_guard_without_parentheses_says_how_it_is_declared() -> None:
+    with pytest.raises(SetupError, match="this one was given a function") as raised:
+        guard.block_output(lambda question: "an answer")
+    assert raised.value.fix.startswith('@ragassay.guard.block_output("METRIC", at_least=..., ')
+
+
+def test_a_number_in_quotes_is_told_from_a_number() -> None:
+    with pytest.raises(SetupError) as raised:
+        output_guard(at_least="1")
+    assert raised.value.why == "'1'"
+
+
 def test_a_function_without_a_question_needs_it_named() -> None:
     with pytest.raises(SetupError, match="which parameter of the function is the question"):
         filter_guard()(lambda one, other: [])
@@ -252,12 +264,16 @@ def test_contexts_may_come_from_a_function_of_the_call() -> None:
     assert guarded({"found": ["in 1932"]}) == "in 1932"
 
 
-def test_without_contexts_nothing_was_judged_and_the_result_says_so() -> None:
-    result = output_guard(supported, on_error="pass").check(response="in 1932")
+def test_without_contexts_nothing_was_judged_and_the_result_and_the_log_say_so(caplog) -> None:
+    made = output_guard(supported, on_error="pass")
+    result = made.check(response="in 1932")
     assert (result.verdict, result.judged) == ("pass", False)
     assert result.reason == (
         "not judged, so on_error='pass' decides: the guard was given no contexts"
     )
+    made.check(response="in 1933")
+    (warning,) = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert warning.endswith("does not judge: the guard was given no contexts")
 
 
 def test_an_empty_answer_is_nothing_to_judge() -> None:

@@ -218,7 +218,7 @@ def test_a_turn_whose_root_failed_is_an_error_although_a_model_had_answered(
     found = watched.step()
     assert (found.window.errors, found.window.error_rate) == (1, 0.25)
     assert found.window.suspicious == {"error": 1}
-    assert found.judged == 4, "what the model said is judged all the same"
+    assert found.judged == 4, "the row with the error is accounted for"
 
 
 def test_a_budget_in_dollars_without_a_price_says_what_a_watch_can_do(watched: Watched) -> None:

@@ -233,6 +233,7 @@ class Guard:
             names = need.split("|")
             if all(getattr(judged, name) is None for name in names):
                 failure = f"the guard was given no {' or '.join(names)}"
+                self._warn_once(failure, failure)
                 return self._result(row, _Outcome(failure=failure), started)
         return None
 
@@ -292,12 +293,17 @@ class Guard:
             raise error
         if isinstance(error, RagAssayError):
             reason = f"{error.code}: {error.what}"
-            # A wrong key or address would else only show as a guard that never judges.
-            if reason not in self._told:
-                self._told.add(reason)
-                _LOGGER.warning("%r does not judge: %s", self, error)
+            self._warn_once(reason, error)
             return _Outcome(failure=reason)
         return _Outcome(failure=f"{type(error).__name__}: {shorten(message_of(error), 200)}")
+
+    def _warn_once(self, reason: str, said: object) -> None:
+        """A wrong key, or a function that returns no contexts, would else only show as a guard that
+        never judges.
+        """
+        if reason not in self._told:
+            self._told.add(reason)
+            _LOGGER.warning("%r does not judge: %s", self, said)
 
     # -- the decision
 

@@ -113,6 +113,13 @@ def make_settings(
     options: Mapping[str, Any],
 ) -> Settings:
     """The settings, checked. Raises SetupError E0101, E0203 or what a metric's name raises."""
+    if callable(metric) and not isinstance(metric, Metric):
+        raise _refused(
+            kind,
+            "A guard is declared with a metric; this one was given a function.",
+            f'@ragassay.guard.{kind}("METRIC", at_least=..., on_error=..., deadline_ms=...), or'
+            " @ragassay.metric on the function that scores",
+        )
     _check_policy(kind, on_error, deadline_ms)
     unknown = [name for name in options if name not in _OPTIONS]
     if unknown:
@@ -143,7 +150,7 @@ def _check_policy(kind: Kind, on_error: str | None, deadline_ms: float | None) -
             kind,
             "A guard must say what happens where the judge gives no verdict.",
             'name on_error="block" (hold the text back) or on_error="pass" (let it through)',
-            "it is not named" if on_error is None else shorten(on_error, 40),
+            "it is not named" if on_error is None else shorten(repr(on_error), 40),
         )
     is_number = isinstance(deadline_ms, int | float) and not isinstance(deadline_ms, bool)
     if not is_number or not 0 < float(deadline_ms or 0) <= LONGEST:
@@ -151,7 +158,7 @@ def _check_policy(kind: Kind, on_error: str | None, deadline_ms: float | None) -
             kind,
             "A guard must say how long the application waits for it.",
             "name deadline_ms, in milliseconds, such as deadline_ms=500",
-            "it is not named" if deadline_ms is None else shorten(deadline_ms, 40),
+            "it is not named" if deadline_ms is None else shorten(repr(deadline_ms), 40),
         )
 
 
@@ -208,7 +215,7 @@ def _mark(kind: Kind, metric: Metric, at_least: float | None, at_most: float | N
             kind,
             f"The mark is no value that {metric} can have.",
             f"a number from {declared.low:g} to {highest:g}",
-            shorten(value, 40),
+            shorten(repr(value), 40),
         )
     wrong = "at_least" if at_least is not None else "at_most"
     right = {"at_least": "at_most", "at_most": "at_least"}[wrong]

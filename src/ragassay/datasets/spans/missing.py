@@ -10,6 +10,7 @@ _OPENLLMETRY = "opentelemetry.instrumentation."
 _PYDANTIC = "pydantic-ai"
 _LANGFUSE = "langfuse"
 _MLFLOW = "mlflow"
+_DECORATORS = "ragassay"
 _ANY = ""
 
 _CONTENT: Mapping[str, str] = {
@@ -22,6 +23,7 @@ _CONTENT: Mapping[str, str] = {
     _PYDANTIC: "Agent.instrument_all(InstrumentationSettings(include_content=True))",
     _LANGFUSE: "give the trace an input and an output",
     _MLFLOW: "mlflow.<library>.autolog(), or set inputs and outputs on the root span",
+    _DECORATORS: "put @ragassay.trace on the function that is asked and answers",
     _ANY: "record input.value and output.value on the root span",
 }
 """Beginning of the scope's name -> how content is recorded; the first that fits."""
@@ -33,12 +35,14 @@ _TEXTS: Mapping[str, str] = {
         " an instrumentor of OpenInference"
     ),
     _OPENLLMETRY: "set TRACELOOP_TRACE_CONTENT=true",
+    _DECORATORS: "@ragassay.retriever(text_of=...) gives each id its text",
     _ANY: "record the texts: retrieval.documents.0.document.content on the retrieval's span",
 }
 _RETRIEVAL: Mapping[str, str] = {
     _PYDANTIC: "return the documents from a tool of the agent",
     _LANGFUSE: 'make the retrieval an observation with as_type="retriever"',
     _MLFLOW: 'trace the retrieval with @mlflow.trace(span_type="RETRIEVER")',
+    _DECORATORS: "put @ragassay.retriever on the function that returns documents",
     _ANY: (
         "make the retrieval a span with openinference.span.kind=RETRIEVER and"
         " retrieval.documents.0.document.content"

@@ -35,7 +35,7 @@ _LONGEST = 10**18
 class Turn:
     """One turn of a user. start: nanoseconds since 1970. latency: seconds. contexts: None where
     they are not known. error: what the turn failed with, where it has no response; failed: also
-    where an inner step had one. sources: field -> where it was read. missing: field -> why it
+    where it has one. sources: field -> where it was read. missing: field -> why it
     is not there, as `missing.remedy` takes it. scope: the library that wrote the spans.
     retrievals: each with its own query.
     """
@@ -319,11 +319,16 @@ def _response(spans: Sequence[Span]) -> tuple[str | None, str]:
         if text is not None:
             name = span.source(names.OUTPUTS) or span.source(names.OUTPUT_MESSAGES) or "messages"
             return text, f"{name} of {_place(span, spans)}"
+    # What a model said before the turn failed, such as a query in other words, was shown to nobody.
+    if _error(spans) is not None:
+        return None, ""
     for span in reversed(list(_models(spans))):
         for each in everything([span]):
             text = _response_of(each)
             if text is not None:
                 return text, "the last answer of a model"
+        if span.error is not None:
+            break  # what an earlier call gave was input to this one, and no answer
     return None, ""
 
 
