@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragassay.datasets.span_rows import add_logged_content
 from ragassay.datasets.spans import remedy
+from ragassay.datasets.spans.logged import add_logged_content
 from ragassay.datasets.spans.names import is_read
 from ragassay.datasets.spans.rows import Assembly, TurnRow, rows_of_trace
 from support import recorded_spans
@@ -241,6 +241,49 @@ def test_an_application_that_failed_has_its_error_and_no_response() -> None:
     row = only([span(TRACE, 1, None, root, status=failed), span(TRACE, 2, 1, {KIND: "LLM"})])
     assert (row.turn.error, row.turn.response) == ("the index is away", None)
     assert "response" not in row.turn.missing
+
+
+def logged(number: int, name: str, **said: Any) -> dict[str, Any]:
+    """A log record of the second span, as the instrumentor of openai's client writes it."""
+    pairs = [{"key": key, "value": value} for key, value in said.items()]
+    body = {"kvlistValue": {"values": pairs}}
+    record = {"eventName": f"gen_ai.{name}", "traceId": TRACE, "spanId": f"{2:016x}"}
+    return {**record, "observedTimeUnixNano": str(number), "body": body}
+
+
+def text_of(text: str) -> dict[str, str]:
+    return {"stringValue": text}
+
+
+ANSWERED = [{"key": "content", "value": text_of("From May on.")}]
+LOGGED = [
+    logged(1, "user.message", content=text_of("When did it run last year?")),
+    logged(2, "tool.message", content=text_of("It ran from June on.")),
+    logged(3, "assistant.message", content=text_of("From June on.")),
+    logged(4, "user.message", content=text_of("And this year?")),
+    logged(5, "tool.message", content=text_of("It runs from May on.")),
+    logged(6, "choice", message={"kvlistValue": {"values": ANSWERED}}),
+]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.permutations(LOGGED))
+def test_messages_that_arrive_as_log_records_are_read_in_any_order(records) -> None:
+    spans = [span(TRACE, 1, None, {}), span(TRACE, 2, 1, {OPERATION: "chat"})]
+    traces = {TRACE: spans}
+    add_logged_content(traces, records)
+    row = only(traces[TRACE])
+    assert (row.turn.question, row.turn.response) == ("And this year?", "From May on.")
+    assert row.turn.contexts == ["It runs from May on."]
+
+
+def test_log_records_without_content_say_nothing_and_the_remedy_is_the_instrumentors() -> None:
+    traces = {TRACE: [span(TRACE, 1, None, {OPERATION: "chat"})]}
+    add_logged_content(traces, [logged(1, "user.message"), logged(2, "choice")])
+    row = only(traces[TRACE])
+    assert (row.turn.question, row.turn.response) == (None, None)
+    said = remedy("no content", "opentelemetry.instrumentation.openai_v2")
+    assert said.startswith("set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true, and")
 
 
 @pytest.mark.parametrize(

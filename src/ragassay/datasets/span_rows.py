@@ -13,9 +13,8 @@ from typing import Any
 from ragassay.datasets.columns import normal
 from ragassay.datasets.source import Counted, Reader, Row, Trouble
 from ragassay.datasets.spans import MOST_SPANS, spans_in
-from ragassay.datasets.spans.names import CONVERSATION_EVENT
+from ragassay.datasets.spans.logged import add_logged_content
 from ragassay.datasets.spans.rows import Assembly, rows_of_trace
-from ragassay.datasets.spans.span import attributes_of
 
 _TRACE_IDS = ("context.trace_id", "trace_id")
 _PARENTS = ("parent_id", "parent_span_id")
@@ -120,24 +119,6 @@ def _records_of(row: Row, resources: tuple[str, ...]) -> list[Row]:
             name = described.get("name") if isinstance(described, dict) else None
             found += [{**record, "scope": name or ""} for record in _listed(scope, _RECORDS)]
     return found
-
-
-def add_logged_content(traces: Mapping[str, list[Row]], logs: Collection[Row]) -> None:
-    """Give spans the content that arrived in log records instead. What a span says itself goes
-    before.
-    """
-    contents: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for record in logs:
-        name = record.get("eventName") or record.get("event_name")
-        if name == CONVERSATION_EVENT:
-            contents[_trace_id(record), str(record.get("spanId"))] = attributes_of(record)
-    if not contents:
-        return
-    for trace_id, spans in traces.items():
-        for position, span in enumerate(spans):
-            said = contents.get((trace_id, str(span.get("spanId"))))
-            if said is not None:
-                spans[position] = {**span, "attributes": {**said, **attributes_of(span)}}
 
 
 def _listed(holder: Mapping[str, Any], names: tuple[str, ...]) -> list[dict[str, Any]]:

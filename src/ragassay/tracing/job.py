@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragassay.core import RagAssayError
-from ragassay.datasets.span_rows import add_logged_content
 from ragassay.datasets.spans import MOST_SPANS
+from ragassay.datasets.spans.logged import add_logged_content
 from ragassay.datasets.spans.names import is_read
 from ragassay.datasets.spans.rows import rows_of_trace
 from ragassay.store.spans import ReadyTrace, SpanRecords

@@ -47,6 +47,7 @@ def log_object(payload: bytes) -> dict[str, Any]:
         "eventName": record.event_name or attributes.get("event.name"),
         "traceId": record.trace_id.hex(),
         "spanId": record.span_id.hex(),
+        "timeUnixNano": record.time_unix_nano or record.observed_time_unix_nano,
         "attributes": attributes,
     }
 

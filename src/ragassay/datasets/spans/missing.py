@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 _OPENINFERENCE = "openinference"
 _GENAI = "opentelemetry.instrumentation.genai"
+_OPENAI = "opentelemetry.instrumentation.openai_v2"
+_GOOGLE = "opentelemetry.instrumentation.google_genai"
 _OPENLLMETRY = "opentelemetry.instrumentation."
 _PYDANTIC = "pydantic-ai"
 _LANGFUSE = "langfuse"
@@ -13,12 +15,18 @@ _MLFLOW = "mlflow"
 _DECORATORS = "ragassay"
 _ANY = ""
 
+_LOGGED = (
+    "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true, and export log records, too"
+    " (set up a LoggerProvider): the texts are there"
+)
 _CONTENT: Mapping[str, str] = {
     _OPENINFERENCE: "unset OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the like",
     _GENAI: (
         "set OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental and"
         " OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
     ),
+    _OPENAI: _LOGGED,
+    _GOOGLE: _LOGGED,
     _OPENLLMETRY: "set TRACELOOP_TRACE_CONTENT=true",
     _PYDANTIC: "Agent.instrument_all(InstrumentationSettings(include_content=True))",
     _LANGFUSE: "give the trace an input and an output",

@@ -112,6 +112,17 @@ HIDDEN = "__REDACTED__"
 
 CONVERSATION_EVENT = "gen_ai.client.inference.operation.details"
 """Name of the log record in which GenAI's content arrives where it is kept out of the spans."""
+ANSWER_EVENT = "gen_ai.choice"
+MESSAGE_EVENTS: Mapping[str, str] = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+    ANSWER_EVENT: "assistant",
+}
+"""Names of the log records that hold one message each, as GenAI's conventions had it before ->
+the role of who said it.
+"""
 
 _NAMED = (
     *KINDS,
