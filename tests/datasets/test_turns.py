@@ -222,6 +222,18 @@ def test_hidden_content_is_not_taken_for_content() -> None:
     assert set(row.turn.missing) == {"question", "response", "contexts"}
 
 
+def test_a_retriever_that_knows_texts_stands_for_the_one_inside_that_has_ids() -> None:
+    ids = {OPERATION: "retrieval", "gen_ai.retrieval.documents": '[{"id": "d", "score": 0.8}]'}
+    known = {
+        KIND: "RETRIEVER",
+        "retrieval.documents.0.document.id": "d",
+        "retrieval.documents.0.document.content": "30 days.",
+    }
+    root = {KIND: "CHAIN", "input.value": "How long?", "output.value": "30 days."}
+    row = only([span(TRACE, 1, None, root), span(TRACE, 2, 1, known), span(TRACE, 3, 2, ids)])
+    assert texts(row) == ["30 days."]
+
+
 def test_a_filled_template_is_no_question_of_a_user() -> None:
     found = {
         OPERATION: "retrieval",

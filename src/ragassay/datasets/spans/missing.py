@@ -39,12 +39,15 @@ _CONTENT: Mapping[str, str] = {
 _TEXTS: Mapping[str, str] = {
     _OPENINFERENCE: "unset OPENINFERENCE_HIDE_OUTPUTS, so that documents have their texts",
     _GENAI: (
-        "its retrieval spans hold ids without texts: give the prompt a variable {context}, or add"
-        " an instrumentor of OpenInference"
+        "its retrieval spans hold ids without texts: give the prompt a variable {context}, or put"
+        " @ragassay.retriever on the function that retrieves"
     ),
     _OPENLLMETRY: "set TRACELOOP_TRACE_CONTENT=true",
     _DECORATORS: "@ragassay.retriever(text_of=...) gives each id its text",
-    _ANY: "record the texts: retrieval.documents.0.document.content on the retrieval's span",
+    _ANY: (
+        "record the texts: retrieval.documents.0.document.content on the retrieval's span, or put"
+        " @ragassay.retriever(text_of=...) on the function that retrieves"
+    ),
 }
 _RETRIEVAL: Mapping[str, str] = {
     _PYDANTIC: "return the documents from a tool of the agent",
