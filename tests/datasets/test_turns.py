@@ -247,6 +247,29 @@ def test_a_filled_template_is_no_question_of_a_user() -> None:
     assert row.turn.sources["question"] == "the query of the first retrieval"
 
 
+def test_of_a_prompt_that_the_roots_input_filled_the_input_is_the_question() -> None:
+    model = {KIND: "LLM", "output.value": "dog toll"}
+    model["llm.input_messages.0.message.role"] = "user"
+    model["llm.input_messages.0.message.content"] = "Rewrite as a query: And for dogs?"
+
+    def question(given: str) -> str | None:
+        root = {KIND: "CHAIN", "input.value": given, "output.value": "One crown."}
+        return only([span(TRACE, 1, None, root), span(TRACE, 2, 1, model)]).turn.question
+
+    assert question('{"q": "And for dogs?", "history": [["human", "What?"]]}') == "And for dogs?"
+    whole = "Rewrite as a query: And for dogs?"
+    assert question('{"q": "And for dogs?", "animal": "dogs"}') == whole, "which one is not known"
+    assert question('{"a": "some", "b": "other"}') == whole
+
+
+def test_an_error_is_read_without_the_traceback_behind_it() -> None:
+    root = {KIND: "CHAIN", "input.value": "Q?"}
+    failed = {"code": 2, "message": "ConnectionError('away')Traceback (most recent call last):\n a"}
+    row = only([span(TRACE, 1, None, root, status=failed), span(TRACE, 2, 1, {KIND: "RETRIEVER"})])
+    assert row.turn.error == "ConnectionError('away')"
+    assert not row.turn.missing, "it failed: there is nothing to set"
+
+
 def test_an_application_that_failed_has_its_error_and_no_response() -> None:
     root = {KIND: "CHAIN", "input.value": "Q?"}
     failed = {"code": 2, "message": "the index is away"}

@@ -19,6 +19,7 @@ MOST_ATTRIBUTES = 2_000
 _DEEPEST_VALUE = 40
 _DEEPEST_RUN = 60
 _MOST_DOTS = 8
+_TRACEBACK = "Traceback (most recent call last)"
 
 
 @dataclass(slots=True, eq=False)
@@ -229,7 +230,15 @@ def _error(raw: Mapping[str, Any]) -> str | None:
         code, message = status.get("code", code), status.get("message", message)
     if code not in (2, "2", "ERROR", "STATUS_CODE_ERROR"):
         return None
-    return str(message or _exception(raw) or "error")
+    return _without_traceback(str(message or _exception(raw) or "error"))
+
+
+def _without_traceback(message: str) -> str:
+    """An error as OpenInference writes it, without what Python printed of the exception: that names
+    files of the application, and nobody reads it in a row.
+    """
+    said, found, _ = message.partition(_TRACEBACK)
+    return said.strip() or message if found else message
 
 
 def _exception(raw: Mapping[str, Any]) -> str | None:

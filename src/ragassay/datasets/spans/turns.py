@@ -138,7 +138,8 @@ def _turn(spans: Sequence[Span], session: str | None) -> Turn:
         missing["question"] = "no content"
     if response is None and error is None:
         missing["response"] = "no content"
-    if found.documents is None:
+    # A turn that failed may have done so before anything was retrieved: nothing has to be set.
+    if found.documents is None and (response is not None or error is None):
         missing["contexts"] = found.missing
     first = spans[0]
     return Turn(
@@ -216,11 +217,9 @@ def _question(spans: Sequence[Span], found: Found) -> tuple[str | None, str]:
         text = _question_of(span)
         if text:
             return text, f"{_source_of_question(span)} of {_place(span, spans)}"
-    models = list(_models(spans))
-    for span in models[:1]:
-        text = _first_asked(span)
-        if text and not _is_filled_prompt(text, found):
-            return text, "the first message of a user to a model"
+    text, source = _question_in_first_prompt(spans, found)
+    if text:
+        return text, source
     for span in everything(spans):
         for name, text in variables(span).items():
             if name in names.QUESTION_VARIABLES:
@@ -234,6 +233,19 @@ def _question(spans: Sequence[Span], found: Found) -> tuple[str | None, str]:
         if retrieval.query:
             return retrieval.query, "the query of the first retrieval"
     return None, ""
+
+
+def _question_in_first_prompt(spans: Sequence[Span], found: Found) -> tuple[str | None, str]:
+    first = next(_models(spans), None)
+    text = None if first is None else _first_asked(first)
+    if not text:
+        return None, ""
+    given = _given_in(text, spans)
+    if given:
+        return given, "what the root was given and the first prompt holds"
+    if _is_filled_prompt(text, found):
+        return None, ""
+    return text, "the first message of a user to a model"
 
 
 def _models(spans: Sequence[Span]) -> Iterator[Span]:
@@ -253,6 +265,20 @@ def _first_asked(span: Span) -> str | None:
         if text:
             return text
     return None
+
+
+def _given_in(prompt: str, spans: Sequence[Span]) -> str | None:
+    """The only text among what the root was given that the prompt was filled with; None where none
+    or several are. Of {"q": "And for dogs?", "history": []} it is "And for dogs?" in the prompt
+    "Rewrite: And for dogs?".
+    """
+    held: set[str] = set()
+    for span in _entries(spans):
+        value = _out_of(span.value(names.INPUTS), "inputs")
+        for text in value.values() if isinstance(value, dict) else ():
+            if isinstance(text, str) and text.strip() and text in prompt:
+                held.add(text)
+    return held.pop() if len(held) == 1 else None
 
 
 def _is_filled_prompt(text: str, found: Found) -> bool:
