@@ -258,8 +258,24 @@ def test_of_a_prompt_that_the_roots_input_filled_the_input_is_the_question() -> 
 
     assert question('{"q": "And for dogs?", "history": [["human", "What?"]]}') == "And for dogs?"
     whole = "Rewrite as a query: And for dogs?"
-    assert question('{"q": "And for dogs?", "animal": "dogs"}') == whole, "which one is not known"
+    assert question('{"q": "And for dogs?", "animal": "dogs"}') == "And for dogs?"
+    assert question('{"q": "And for dogs?", "topic": "for dogs"}') == whole, "which is not known"
     assert question('{"a": "some", "b": "other"}') == whole
+    assert question('{"animal": "dogs", "history": []}') == whole, "a word is no question"
+
+
+def test_of_a_prompt_with_one_variable_beside_the_context_the_variable_is_the_question() -> None:
+    prompt = "Use: Dogs pay one crown. Asked was: And for dogs?"
+    message = [{"role": "user", "parts": [{"type": "text", "content": prompt}]}]
+    model = {
+        OPERATION: "chat",
+        "gen_ai.input.messages": message,
+        "gen_ai.prompt.variable.q": "And for dogs?",
+        "gen_ai.prompt.variable.context": "Dogs pay one crown.",
+    }
+    row = only([span(TRACE, 1, None, {OPERATION: "invoke_workflow"}), span(TRACE, 2, 1, model)])
+    assert row.turn.question == "And for dogs?"
+    assert row.turn.sources["question"] == "what the first prompt was filled with"
 
 
 def test_an_error_is_read_without_the_traceback_behind_it() -> None:

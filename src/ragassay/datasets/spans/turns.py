@@ -238,11 +238,11 @@ def _question(spans: Sequence[Span], found: Found) -> tuple[str | None, str]:
 def _question_in_first_prompt(spans: Sequence[Span], found: Found) -> tuple[str | None, str]:
     first = next(_models(spans), None)
     text = None if first is None else _first_asked(first)
-    if not text:
+    if first is None or not text:
         return None, ""
-    given = _given_in(text, spans)
-    if given:
-        return given, "what the root was given and the first prompt holds"
+    filled_with = _filled_with(text, spans, first)
+    if filled_with:
+        return filled_with, "what the first prompt was filled with"
     if _is_filled_prompt(text, found):
         return None, ""
     return text, "the first message of a user to a model"
@@ -267,17 +267,23 @@ def _first_asked(span: Span) -> str | None:
     return None
 
 
-def _given_in(prompt: str, spans: Sequence[Span]) -> str | None:
-    """The only text among what the root was given that the prompt was filled with; None where none
-    or several are. Of {"q": "And for dogs?", "history": []} it is "And for dogs?" in the prompt
-    "Rewrite: And for dogs?".
+def _filled_with(prompt: str, spans: Sequence[Span], model: Span) -> str | None:
+    """The only text, of what the root was given and of the variables of the first call of a model,
+    that stands in its prompt; None where none or several do. Of {"q": "And for dogs?", "history":
+    []} it is "And for dogs?" in the prompt "Rewrite: And for dogs?".
     """
-    held: set[str] = set()
+    given: dict[str, Any] = {}
+    for span in everything([model]):
+        given |= variables(span)
     for span in _entries(spans):
         value = _out_of(span.value(names.INPUTS), "inputs")
-        for text in value.values() if isinstance(value, dict) else ():
-            if isinstance(text, str) and text.strip() and text in prompt:
-                held.add(text)
+        given |= value if isinstance(value, dict) else {}
+    held: set[str] = set()
+    for name, text in given.items():
+        is_context = name in names.CONTEXT_VARIABLES
+        # One word, as a language or a mode, may stand in a question that it has nothing to do with.
+        if isinstance(text, str) and not is_context and " " in text.strip() and text in prompt:
+            held.add(text)
     return held.pop() if len(held) == 1 else None
 
 
