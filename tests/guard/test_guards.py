@@ -113,7 +113,7 @@ def test_a_metric_that_the_guard_cannot_feed_is_refused(declare, metric, words) 
 
 def test_a_guard_without_parentheses_says_how_it_is_declared() -> None:
     with pytest.raises(SetupError, match="this one was given a function") as raised:
-        guard.block_output(lambda question: "an answer")
+        guard.block_output(lambda question: "an answer")  # type: ignore[arg-type]
     assert raised.value.fix.startswith('@ragassay.guard.block_output("METRIC", at_least=..., ')
 
 
