@@ -165,8 +165,8 @@ EXPECTED = {
     ),
     "pair_preference": (
         "pair_preference@1",
-        "14cd2a321b00a6bf7f498171a6562fc7",
-        "596b1907b920a8ba2b1430ee92407c7c",
+        "2932cba70a76ce33294017a495150de0",
+        "9bf917df4efbf5b6e9c1a1d84ff2b5cd",
         "",
     ),
     "questions": (

@@ -171,6 +171,8 @@ TEXTS: dict[str, str | tuple[str, ...]] = {
     "statements": ("Judgments are kept in one SQLite file.",),
     "guideline": "Do not mention competitors.",
     "count": "3",
+    "first": "In one SQLite file.",
+    "second": "In several files.",
 }
 
 

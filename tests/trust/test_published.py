@@ -118,9 +118,9 @@ def test_pairwise_judges_are_reproduced_in_every_slice_and_order() -> None:
         )
         for judge in found.judges:
             expected = reference[judge.judge.removeprefix("recorded:")]
-            got = {figure.name: figure.value for figure in judge.position} | {
-                "n": judge.position[0].n
-            }
+            known = {figure.name: figure.value for figure in judge.position}
+            known["n"] = judge.position[0].n
+            got = {name: known[name] for name in expected}
             assert got == pytest.approx(expected, abs=5.1e-5), (part, judge.judge)
             seen += 1
     assert seen == 349  # five slices with 65 judges, three with 8
