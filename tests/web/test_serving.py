@@ -83,7 +83,7 @@ def test_spans_over_grpc_go_where_those_over_http_go(store: Store) -> None:
     (span.trace_id, span.span_id) = (b"\x01" * 16, b"\x02" * 8)
     (span.start_time_unix_nano, span.end_time_unix_nano) = (10**18, 10**18 + 1)
     sent = message.SerializeToString()
-    ports: list[int] = []
+    ports: list[int | None] = []
     traces = TraceSettings(token="for-senders-alone-0123456789", grpc_port=0)
     server = start_server(store, WebSettings(traces=traces))
     server.on_grpc = ports.append

@@ -156,7 +156,7 @@ def _serve(
     """
     import uvicorn
 
-    from ragassay.tracing.grpc_server import GrpcServer
+    from ragassay.tracing.grpc_server import GrpcServer, with_grpc
 
     grpc = None if grpc_port is None else GrpcServer(endpoint.intake, host, grpc_port)
 
@@ -172,17 +172,6 @@ def _serve(
                 for each, handler in former.items():
                     signal.signal(each, handler)
 
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            # Before HTTP: where gRPC cannot listen, nothing has been begun.
-            port = None if grpc is None else await grpc.start()
-            await super().startup(sockets)
-            say(port)
-
-        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            if grpc is not None:
-                await grpc.stop()
-            await super().shutdown(sockets)
-
     config = uvicorn.Config(
         endpoint,
         log_level="warning",
@@ -191,7 +180,7 @@ def _serve(
         server_header=False,
         timeout_graceful_shutdown=5,
     )
-    Server(config).run(sockets=[sock])
+    with_grpc(Server, grpc, say)(config).run(sockets=[sock])
 
 
 _ENDS = (signal.SIGINT, signal.SIGTERM)

@@ -140,6 +140,8 @@ def _token_of_senders(settings: WebSettings) -> str:
     return settings.token
 
 
-def _announce_grpc(host: str, port: int) -> None:
+def _announce_grpc(host: str, port: int | None) -> None:
+    if port is None:
+        return
     print_lines(f"Traces over gRPC: {shown_address(host, port)}")
     sys.stdout.flush()

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
-from typing import Any
+import socket
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ragassay.core import SetupError
 from ragassay.tracing.decoding import Signal
 from ragassay.tracing.intake import BODY_S, Intake, Refusal, Refused, acknowledgement
 from ragassay.tracing.wire import field, varint
+
+if TYPE_CHECKING:
+    import uvicorn
 
 MOST_MESSAGE = 8 << 20
 """Bytes of a message as sent; gRPC refuses a larger one with RESOURCE_EXHAUSTED."""
@@ -162,3 +166,25 @@ def _details(code: int, refused: Refused) -> tuple[tuple[str, bytes], ...]:
     retry = field(1, b"type.googleapis.com/google.rpc.RetryInfo") + field(2, field(1, duration))
     status = b"\x08" + varint(code) + field(2, refused.message.encode()) + field(3, retry)
     return (("grpc-status-details-bin", status),)
+
+
+def with_grpc(
+    server: type[uvicorn.Server], grpc: GrpcServer | None, say: Callable[[int | None], None]
+) -> type[uvicorn.Server]:
+    """This server of uvicorn with gRPC in the same event loop: both begin and end together. grpc:
+    None where it is not wanted. say: told the port of gRPC, or None, when requests are taken.
+    """
+
+    class Both(server):  # type: ignore[valid-type, misc]
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            # Before HTTP: where gRPC cannot listen, nothing has been begun.
+            port = None if grpc is None else await grpc.start()
+            await super().startup(sockets)
+            say(port)
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            if grpc is not None:
+                await grpc.stop()
+            await super().shutdown(sockets)
+
+    return Both

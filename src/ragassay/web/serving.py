@@ -61,7 +61,7 @@ class Server:
             lifespan="off",
             timeout_graceful_shutdown=DRAIN_S,
         )
-        self.on_grpc: Callable[[int], None] = lambda port: None
+        self.on_grpc: Callable[[int | None], None] = lambda port: None
         """Told the port of gRPC once that answers."""
         self._uvicorn = _uvicorn_server(config, self._grpc(), lambda port: self.on_grpc(port))
 
@@ -135,29 +135,16 @@ def start_server(store: Store, settings: WebSettings, *, usual_port: bool = Fals
 
 
 def _uvicorn_server(
-    config: uvicorn.Config, grpc: GrpcServer | None, say: Callable[[int], None]
+    config: uvicorn.Config, grpc: GrpcServer | None, say: Callable[[int | None], None]
 ) -> uvicorn.Server:
-    """uvicorn's server, with gRPC in the same event loop. say: told its port once it answers."""
+    """uvicorn's server, with gRPC where it is wanted. say: told its port once it answers."""
     import uvicorn
 
     if grpc is None:
         return uvicorn.Server(config)
-    beside = grpc
+    from ragassay.tracing.grpc_server import with_grpc
 
-    class Both(uvicorn.Server):
-        """Both begin and end together."""
-
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            # Before HTTP: where gRPC cannot listen, nothing has been begun.
-            port = await beside.start()
-            await super().startup(sockets)
-            say(port)
-
-        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            await beside.stop()
-            await super().shutdown(sockets)
-
-    return Both(config)
+    return with_grpc(uvicorn.Server, grpc, say)(config)
 
 
 def _listening(settings: WebSettings, usual_port: bool) -> socket.socket:

@@ -7,9 +7,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import product
-from typing import NamedTuple
 
-from ragassay.models.offline.facts.concepts import Item, keys_of, sign_between
+from ragassay.models.offline.facts.clause_places import ClauseAt, clause_places
+from ragassay.models.offline.facts.concepts import Item, sign_between
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.meaning import ClauseMeaning
 from ragassay.models.offline.facts.text_facts import TextFacts
@@ -37,14 +37,6 @@ _FRONTED = re.compile(
 )
 
 
-class _At(NamedTuple):
-    """A clause of a passage."""
-
-    passage: int
-    clause: int
-    sentence: int
-
-
 def crossed(
     claim: TextFacts, passages: Sequence[TextFacts], weight: Callable[[str], float]
 ) -> list[Finding]:
@@ -61,7 +53,7 @@ def crossed(
         first, second = _apart(one, other, weight)
         if not first or not second:
             continue
-        where = _places([*first, *second], passages)
+        where = clause_places([*first, *second], passages)
         place = _crossing(first, second, where)
         if place is None:
             place = _denied_instead(claim, one, other, first, second, where, passages)
@@ -112,23 +104,9 @@ def _apart(
     return own(one, other), own(other, one)
 
 
-def _places(items: Sequence[Item], passages: Sequence[TextFacts]) -> dict[Item, frozenset[_At]]:
-    """Item -> the clauses of the passages that have it."""
-    where: dict[Item, set[_At]] = {item: set() for item in items}
-    keys = keys_of(items)
-    for number, passage in enumerate(passages):
-        for at, clause in enumerate(passage.meanings):
-            if keys.isdisjoint(clause.keys):
-                continue
-            for item, places in where.items():
-                if any(sign_between(item, each) > 0 for each in clause.items):
-                    places.add(_At(number, at, clause.sentence))
-    return {item: frozenset(places) for item, places in where.items()}
-
-
 def _crossing(
-    first: Sequence[Item], second: Sequence[Item], where: dict[Item, frozenset[_At]]
-) -> _At | None:
+    first: Sequence[Item], second: Sequence[Item], where: dict[Item, frozenset[ClauseAt]]
+) -> ClauseAt | None:
     """A clause that has something of the first clause beside something of the second, where a near
     one has the rest of both, and none has two of one.
     """
@@ -146,7 +124,7 @@ def _crossing(
     return None
 
 
-def _nearest(some: Collection[_At], others: Collection[_At]) -> _At | None:
+def _nearest(some: Collection[ClauseAt], others: Collection[ClauseAt]) -> ClauseAt | None:
     """The first clause that has one of the others near."""
     for one in sorted(some):
         if any(_is_near(one, other) for other in others):
@@ -154,7 +132,7 @@ def _nearest(some: Collection[_At], others: Collection[_At]) -> _At | None:
     return None
 
 
-def _is_near(one: _At, other: _At) -> bool:
+def _is_near(one: ClauseAt, other: ClauseAt) -> bool:
     return (
         one != other
         and one.passage == other.passage
@@ -169,9 +147,9 @@ def _denied_instead(
     other: ClauseMeaning,
     first: Sequence[Item],
     second: Sequence[Item],
-    where: dict[Item, frozenset[_At]],
+    where: dict[Item, frozenset[ClauseAt]],
     passages: Sequence[TextFacts],
-) -> _At | None:
+) -> ClauseAt | None:
     """A clause that affirms what the claim denies, beside one that denies what it affirms: "hens,
     but not cockerels".
     """
@@ -200,7 +178,7 @@ def _denied_instead(
 def _finding(
     claim: TextFacts,
     clauses: tuple[ClauseMeaning, ClauseMeaning],
-    at: _At,
+    at: ClauseAt,
     passages: Sequence[TextFacts],
 ) -> Finding:
     passage = passages[at.passage]

@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
+from ragassay.models.offline.facts.clause_places import ClauseAt, clause_places
 from ragassay.models.offline.facts.clauses import Word
-from ragassay.models.offline.facts.concepts import Item, is_irregular, keys_of, sign_between
+from ragassay.models.offline.facts.concepts import Item, is_irregular, sign_between
 from ragassay.models.offline.facts.dates import MONTH_NAMES, WEEKDAY_NAMES
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place, trimmed
 from ragassay.models.offline.facts.meaning import ClauseMeaning
@@ -53,14 +54,6 @@ _LINKS = word_set("links") | {"after", "by"}
 _TITLES = word_set("titles") | {"dr", "mr", "mrs", "ms", "prof", "coach"}
 
 
-class _At(NamedTuple):
-    """A clause of a passage."""
-
-    passage: int
-    clause: int
-    sentence: int
-
-
 class _Part(NamedTuple):
     """What an item of a clause is, and the word that it stands behind; _OPENS at its beginning.
     is_early: whether it is one of the first words of its clause.
@@ -72,7 +65,7 @@ class _Part(NamedTuple):
     is_early: bool
 
 
-_Where = Mapping[Item, frozenset[_At]]
+_Where = Mapping[Item, frozenset[ClauseAt]]
 
 
 class Paired:
@@ -103,12 +96,12 @@ class Paired:
                 found.append(self._finding(mine, place))
         return found
 
-    def _joined(self, mine: ClauseMeaning) -> _At | None:
+    def _joined(self, mine: ClauseMeaning) -> ClauseAt | None:
         """The clause that has one of two things that a clause of the claim joins."""
         parts = [part for part in self._parts(self._claim, mine) if self._counts(part.item)]
         if not 2 <= len(parts) <= _MOST:
             return None
-        where = self._places([part.item for part in parts])
+        where = clause_places([part.item for part in parts], self._passages)
         for value, key in product(parts, parts):
             if value is key or value.kind == _OTHER != key.kind:
                 continue
@@ -133,8 +126,8 @@ class Paired:
         self,
         value: _Part,
         key: _Part,
-        here: _At,
-        there: _At,
+        here: ClauseAt,
+        there: ClauseAt,
         mine: ClauseMeaning,
         *,
         is_known: bool,
@@ -157,7 +150,7 @@ class Paired:
             return False
         return known.slot in _LINKS or (known.is_early and own.slot in _LINKS)
 
-    def _has_subject(self, at: _At) -> bool:
+    def _has_subject(self, at: ClauseAt) -> bool:
         """Whether a clause has its own subject, and not that of the one before: "was tested in 3.1
         and removed in 4.0".
         """
@@ -172,7 +165,7 @@ class Paired:
         is_verb = first.lower.endswith(("ed", "ing")) or is_irregular(first.lower)
         return not is_verb or first.lower in self._capitals
 
-    def _parts_at(self, at: _At) -> list[_Part]:
+    def _parts_at(self, at: ClauseAt) -> list[_Part]:
         passage = self._passages[at.passage]
         clause = passage.meanings[at.clause]
         if clause.denies:
@@ -198,20 +191,7 @@ class Paired:
             return False
         return max(self._weight(part) for part in item.stem.split(" ")) >= _LEAST_WEIGHT
 
-    def _places(self, items: Sequence[Item]) -> _Where:
-        """Item -> the clauses of the passages that have it."""
-        where: dict[Item, set[_At]] = {item: set() for item in items}
-        keys = keys_of(items)
-        for number, passage in enumerate(self._passages):
-            for at, clause in enumerate(passage.meanings):
-                if keys.isdisjoint(clause.keys):
-                    continue
-                for item, places in where.items():
-                    if any(sign_between(item, each) > 0 for each in clause.items):
-                        places.add(_At(number, at, clause.sentence))
-        return {item: frozenset(places) for item, places in where.items()}
-
-    def _finding(self, mine: ClauseMeaning, at: _At) -> Finding:
+    def _finding(self, mine: ClauseMeaning, at: ClauseAt) -> Finding:
         passage = self._passages[at.passage]
         place = Place(at.passage, *passage.sentence(passage.meanings[at.clause].start))
         start, end = trimmed(self._claim.reading.text, mine.start, mine.end)
@@ -230,14 +210,14 @@ def _is_new(item: Item, mine: ClauseMeaning) -> bool:
     return not item.is_light and not any(sign_between(item, each) for each in mine.items)
 
 
-def _is_beside(one: _At, other: _At, least: int = 1) -> bool:
+def _is_beside(one: ClauseAt, other: ClauseAt, least: int = 1) -> bool:
     """Whether two clauses are of one sentence, and not too far from each other."""
     if one.passage != other.passage or one.sentence != other.sentence:
         return False
     return least <= abs(one.clause - other.clause) <= _APART
 
 
-def _is_any_beside(one: _At, others: Collection[_At]) -> bool:
+def _is_any_beside(one: ClauseAt, others: Collection[ClauseAt]) -> bool:
     return any(_is_beside(one, other, 0) for other in others)
 
 
