@@ -350,7 +350,7 @@ def open_rows(
 ) -> Dataset:
     """Open rows, recognise their columns, and return them as a Dataset.
 
-    source: a path (.jsonl .ndjson .json .csv .tsv, also .gz; .parquet .arrow .feather; a BEIR
+    source: a path (.jsonl .ndjson .json .yaml .csv .tsv, also .gz; .parquet .arrow .feather; a BEIR
     folder, or one that Dataset.save_to_disk of Hugging Face wrote), a list of dicts or Samples, a
     pandas or polars data frame, a pyarrow Table, RecordBatch or RecordBatchReader, a Hugging Face
     dataset, or a generator of dicts. mapping: field -> column, for columns that are not recognised.

@@ -123,7 +123,12 @@ class JsonFile(FileReader):
                 why=row.why,
                 fix=row.fix,
             )
-        yield from enumerate(_rows_inside(row) or _from_columns(row), 1)
+        yield from enumerate(rows_of_object(row), 1)
+
+
+def rows_of_object(whole: Row) -> list[Row]:
+    """The rows that one object says: those it holds, those of the table that it is, or itself."""
+    return _rows_inside(whole) or list(_from_columns(whole))
 
 
 def _rows_inside(whole: Row) -> list[Row] | None:
@@ -257,7 +262,7 @@ def parse(line: bytes, offset: int) -> Row | Trouble:
     if not isinstance(row, dict):
         return Trouble(
             "E0302",
-            f"the row is {_kind(row)}, not an object of fields",
+            f"the row is {kind_of(row)}, not an object of fields",
             show(row),
             'write each row as {"question": ..., "contexts": [...], "response": ...}',
         )
@@ -283,7 +288,7 @@ def repeated_key(text: bytes, parsed: Row) -> str | None:
     return _twice(text)
 
 
-def _kind(value: object) -> str:
+def kind_of(value: object) -> str:
     if isinstance(value, bool):
         return "true or false"
     names = {list: "a list", str: "a text", int: "a number", float: "a number", type(None): "null"}
