@@ -201,7 +201,8 @@ def _other(
     clause of the other does not have.
     """
     total = sum(item_weight(item, weight) for item in said)
-    own = [each for each in told if _may_be_of(about, each, told, passages)]
+    named = [each for each in told if any(map(about.is_one, each.names))]
+    own = [each for each in told if each in named or _may_be_of(each, named, passages)]
     of_name = frozenset[Item]().union(*(each.own for each in own))
     if not own:
         return None
@@ -230,19 +231,15 @@ def _other(
     return None if best is None else best[1:]
 
 
-def _may_be_of(
-    about: _About, each: _Told, told: Sequence[_Told], passages: Sequence[TextFacts]
-) -> bool:
-    """Whether a clause may speak of a name: it has it; or it has none, or a pronoun, and stands in
-    the sentence of the name or the ones behind it.
+def _may_be_of(each: _Told, named: Sequence[_Told], passages: Sequence[TextFacts]) -> bool:
+    """Whether a clause without a name may speak of it: it has none, or a pronoun, and stands in the
+    sentence of the name or the ones behind it. named: the clauses that have the name.
     """
-    if any(map(about.is_one, each.names)):
-        return True
     reading = passages[each.passage].reading
     in_clause = reading.words_in(each.clause.start, each.clause.end)
     in_sentence = reading.words_in(*reading.sentences[each.clause.sentence])
-    for other in told:
-        if other.passage != each.passage or not any(map(about.is_one, other.names)):
+    for other in named:
+        if other.passage != each.passage:
             continue
         distance = each.clause.sentence - other.clause.sentence
         if distance == 0 and (not each.names or _has_pronoun(in_clause)):

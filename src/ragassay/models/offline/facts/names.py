@@ -118,10 +118,12 @@ def same_word(one: str, other: str) -> bool:
     """
     if one == other or other in _SAME_NAMES.get(one, ()):
         return True
-    short, long = sorted((one, other), key=len)
+    if one[:1] != other[:1]:
+        return False
+    short, long = (one, other) if len(one) <= len(other) else (other, one)
     if len(short) >= 4 and long.startswith(short) and len(long) - len(short) <= 4:
         return True
-    return len(short) >= 6 and one[0] == other[0] and _one_letter_apart(short, long)
+    return len(short) >= 6 and _one_letter_apart(short, long)
 
 
 def _one_letter_apart(short: str, long: str) -> bool:
