@@ -2,6 +2,8 @@
 PY := .venv/bin/python
 # Many tests wait for servers and kills: two at a time take half as long.
 PYTEST_ARGS ?= -n 2 --dist loadgroup
+# Hundreds of tests start a command, and without byte code each would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo test test-fast test-local test-frameworks test-engines soak check docs site bench lock clean
 

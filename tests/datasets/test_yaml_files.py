@@ -55,7 +55,9 @@ def test_an_alias_stands_for_what_it_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a: &a [*a]\n", "nested too deeply"),
+        ("a: &a [*a]\n", "more than 200 deep"),
+        ("[" * 200_000, "more than 200 deep"),
+        ("- " * 200_000 + "x", "more than 200 deep"),
         ('!!python/object/apply:os.system ["id"]\n', "python/object/apply"),
         ("rows:\n- question: a\n  question: b\n", "stands twice"),
         ("- question: [1\n", "expected ',' or ']'"),

@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
+from ragassay.core.fast_yaml import fast_loader
+
 FILE = Path(__file__).with_name("errors.yaml")
 
 
@@ -38,6 +40,6 @@ def error_catalogue() -> Mapping[str, ErrorEntry]:
     """Code -> its entry, in the order of the codes."""
     import yaml
 
-    texts = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    texts = yaml.load(FILE.read_text(encoding="utf-8"), Loader=fast_loader())
     entries = {code: ErrorEntry(code, **fields) for code, fields in texts.items()}
     return MappingProxyType(entries)

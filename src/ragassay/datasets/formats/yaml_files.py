@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterator
 from typing import Any
 
 from ragassay.core import TO_READ, DataError, claim_memory, shorten
+from ragassay.core.fast_yaml import MOST_DEPTH, fast_loader, is_too_deep
 from ragassay.datasets.formats.base import Format
 from ragassay.datasets.formats.json_files import kind_of, rows_of_object
 from ragassay.datasets.source import (
@@ -64,7 +65,12 @@ class YamlFile(FileReader):
             )
         # The parser's events and nodes are objects, many times as large as the text.
         claim_memory(20 * len(data), TO_READ)
+        deep = self._refusal(
+            f"is nested more than {MOST_DEPTH} deep", "no row is", "write the rows flat"
+        )
         try:
+            if is_too_deep(data):
+                raise deep
             documents = list(yaml.load_all(data, Loader=_loader()))
             if _size(documents) > _MOST_VALUES:
                 raise self._refusal(
@@ -76,12 +82,8 @@ class YamlFile(FileReader):
             raise self._refusal(
                 "is not YAML", shorten(" ".join(str(error).split()), 300), "mend it there"
             ) from error
-        except RecursionError:
-            raise self._refusal(
-                "is nested too deeply",
-                "an alias inside what it names never ends",
-                "write the rows without it",
-            ) from None
+        except RecursionError:  # an alias inside what it names never ends
+            raise deep from None
         return documents
 
     def _refusal(self, what: str, why: str, fix: str) -> DataError:
@@ -120,7 +122,7 @@ def _loader() -> type[Any]:
     """
     import yaml
 
-    base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    base: Any = fast_loader()
 
     class Loader(base):  # type: ignore[misc]
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:

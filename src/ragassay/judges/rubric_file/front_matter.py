@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.core import nearest, shorten
+from ragassay.core.fast_yaml import fast_loader, is_too_deep
 from ragassay.judges.rubric_file.mistakes import Key, Mistakes
 
 if TYPE_CHECKING:
@@ -88,9 +89,7 @@ def parse_front_matter(front: str, mistakes: Mistakes) -> dict[str, Any] | None:
     try:
         if _refuses_alias(front, mistakes):
             return None
-        loader = yaml.SafeLoader(front)
-        node = loader.get_single_node()
-        value = None if node is None else loader.construct_document(node)
+        node, value = _read(front)
         # Raises here, for a number of 5,000 digits, what it would raise in some message below.
         repr(value)
     except yaml.MarkedYAMLError as error:
@@ -113,13 +112,31 @@ def parse_front_matter(front: str, mistakes: Mistakes) -> dict[str, Any] | None:
     return {str(key): item for key, item in value.items()}
 
 
+def _read(front: str) -> tuple[yaml.Node | None, Any]:
+    """The front matter as nodes, which know their lines, and as values. Raises as PyYAML does."""
+    import yaml
+
+    try:
+        if not is_too_deep(front):
+            return _loaded(front, fast_loader())
+    except yaml.YAMLError:
+        pass  # told by the loader in Python, whose messages are the plainer ones
+    return _loaded(front, yaml.SafeLoader)
+
+
+def _loaded(front: str, loader: type[Any]) -> tuple[yaml.Node | None, Any]:
+    loading = loader(front)
+    node = loading.get_single_node()
+    return node, None if node is None else loading.construct_document(node)
+
+
 def _refuses_alias(front: str, mistakes: Mistakes) -> bool:
     """Whether the front matter holds an alias; the first one is noted."""
     import yaml
 
     if "*" not in front:
         return False
-    for event in yaml.parse(front, yaml.SafeLoader):
+    for event in yaml.parse(front, fast_loader()):
         if isinstance(event, yaml.AliasEvent):
             line = event.start_mark.line if event.start_mark else 0
             text = (
