@@ -185,6 +185,7 @@ def test_a_huge_or_deep_value_is_shown_short():
     assert len(bad.why) <= 200
 
 
+@pytest.mark.timing
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "cell",

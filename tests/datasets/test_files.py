@@ -451,6 +451,7 @@ def test_the_hash_follows_the_bytes_of_the_file(tmp_path):
     assert open_rows(path).scan().source_hash != first
 
 
+@pytest.mark.timing
 @pytest.mark.slow
 def test_a_row_with_a_10_mb_context_is_read_within_a_second(tmp_path):
     row = json.dumps({"question": "Q", "contexts": ['word: \\ " é' * 1_000_000]}).encode()

@@ -90,6 +90,6 @@ def test_arrows_memory_is_the_systems_unless_the_host_has_chosen(
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.stdout.split() == ["1", pool], done.stderr

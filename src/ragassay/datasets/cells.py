@@ -383,11 +383,11 @@ def contexts(
     if isinstance(value, str):
         value = _chunks_of_text(value, notes)
     elif isinstance(value, dict):
-        value = contexts_in(value) or _hits(value) or [value]
+        value = contexts_in(value) or _hits(value) or _from_lists(value) or [value]
     if not isinstance(value, list | tuple):
         wrong(field, value, "a list of texts", problems)
         return None
-    if len(value) == 1 and isinstance(value[0], list | tuple) and not _is_scored(value[0]):
+    if len(value) == 1 and isinstance(value[0], list | tuple) and not _is_chunk(value[0]):
         value = value[0]  # a batch of one question, as vector stores answer it
     chunks: list[Context] = []
     for place, item in enumerate(value):
@@ -441,9 +441,39 @@ def _hits(answer: Mapping[str, Any]) -> list[object] | None:
     return None
 
 
+def _from_lists(table: Mapping[str, Any]) -> list[object] | None:
+    """The chunks of an object that holds a list for each of their parts, as Hugging Face stores a
+    list of objects; None for any other object.
+    """
+    bodies = next((table[name] for name in TEXT_KEYS if isinstance(table.get(name), list)), None)
+    if bodies is None or not all(isinstance(body, str) for body in bodies):
+        return None
+    whole = {
+        name: column
+        for name, column in table.items()
+        if isinstance(column, list) and len(column) == len(bodies)
+    }
+    return [dict(zip(whole, chunk, strict=True)) for chunk in zip(*whole.values(), strict=True)]
+
+
 def _is_scored(item: Sequence[object]) -> bool:
     """Whether it is a chunk with its score, as LangChain's similarity_search_with_score gives."""
     return len(item) == 2 and isinstance(item[0], dict | str) and type(item[1]) in (int, float)
+
+
+def _is_titled(item: Sequence[object]) -> bool:
+    """Whether it is a title and the sentences of a chunk, as HotpotQA has them."""
+    return (
+        len(item) == 2
+        and isinstance(item[0], str)
+        and isinstance(item[1], list | tuple)
+        and all(isinstance(sentence, str) for sentence in item[1])
+    )
+
+
+def _is_chunk(item: Sequence[object]) -> bool:
+    """Whether a list is one chunk."""
+    return _is_scored(item) or _is_titled(item)
 
 
 def chunk_text(item: object) -> object:
@@ -461,10 +491,15 @@ def _text_in(fields: Mapping[str, Any]) -> object:
     metadata = fields.get("metadata")
     if content is None and isinstance(metadata, dict):
         content = _first(metadata, TEXT_KEYS)  # Pinecone keeps nothing beside it
+    if isinstance(content, dict):
+        content = content.get("text")  # Amazon's knowledge bases
     return content
 
 
 def _context(item: object, field: str, problems: Problems) -> Context | None:
+    if isinstance(item, list | tuple) and _is_titled(item):
+        body = text(" ".join(" ".join(item[1]).split()), field, problems)
+        return None if body is None else Context(body, identity(item[0], f"{field}.id", problems))
     if isinstance(item, list | tuple) and _is_scored(item):
         chunk = _context(item[0], field, problems)
         score = number(item[1], f"{field}.score", problems)

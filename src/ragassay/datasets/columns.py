@@ -193,10 +193,11 @@ def choose(
     if shape.adapt is not None:
         shape.adapt(present, prefer, skips)
     by_name = _by_normal_name(everything, {*mapping.values(), *joined, *slices})
-    read = dict(mapping)
+    through = {field: path for field, path in shape.lists.items() if path in nested}
+    read = {**through, **mapping}
     ambiguous: dict[str, list[str]] = {}
     for field in ALIASES:
-        if field in mapping or (field in TIMES and not shape.timed):
+        if field in read or (field in TIMES and not shape.timed):
             continue
         names = _names(field, by_name, prefer, skips)
         candidates = _candidates(field, names, by_name, prefer.get(field))

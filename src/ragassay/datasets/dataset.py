@@ -9,7 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice, takewhile
 from pathlib import Path
 
 from ragassay.core import (
@@ -24,10 +24,11 @@ from ragassay.core import (
 )
 from ragassay.datasets.columns import Columns, choose, listed, nested_paths, quote
 from ragassay.datasets.formats import FORMATS, Format
-from ragassay.datasets.paths import walk
+from ragassay.datasets.paths import is_place, walk
 from ragassay.datasets.presence import FieldsSeen
 from ragassay.datasets.record import to_record
 from ragassay.datasets.rows import RowMaker
+from ragassay.datasets.shapes import SHAPES
 from ragassay.datasets.source import Reader, Row, Trouble, find_file
 from ragassay.datasets.span_rows import TraceRows, are_spans
 from ragassay.datasets.unread import FIELDS, Unread, unread_columns
@@ -371,7 +372,7 @@ def open_rows(
         first = _first_rows(reader)
     if not first.good:
         raise _nothing_readable(reader, name, first.troubles)
-    indexed = _places_in_lists(reader, (mapping or {}).values())
+    indexed = _places_in_lists(reader, [*(mapping or {}).values(), *_paths_of_shapes(first)])
     names, nested = tuple(first.columns), (*first.nested, *indexed)
     columns = choose(names, nested, dict(mapping or {}), tuple(slices), name)
     guesses: dict[str, str] = {}
@@ -390,13 +391,29 @@ def _places_in_lists(reader: Reader, paths: Iterable[str]) -> list[str]:
     """Those of these paths with a place in a list ("steps.0.output") that one of the first rows
     has.
     """
-    found: list[str] = []
-    for path in paths:
-        if any(part.isdecimal() for part in path.split(".")):
-            rows = (row for _, row in islice(reader.rows(), _PEEK_ROWS) if isinstance(row, dict))
-            if any(walk(row, path) is not None for row in rows):
-                found.append(path)
-    return found
+    sought = [path for path in paths if any(map(is_place, path.split(".")))]
+    if not sought:
+        return []
+    found: set[str] = set()
+    # One pass for all of them, which ends with the last one that is there.
+    for _, row in islice(reader.rows(), _PEEK_ROWS):
+        if isinstance(row, dict):
+            found.update(path for path in sought if walk(row, path) is not None)
+        if found.issuperset(sought):
+            break
+    return [path for path in sought if path in found]
+
+
+def _paths_of_shapes(first: _FirstRows) -> list[str]:
+    """The paths through lists of tools whose rows have columns of these names."""
+    columns = {*first.columns, *first.nested}
+    paths = chain.from_iterable(shape.lists.values() for shape in SHAPES)
+    return [path for path in dict.fromkeys(paths) if _before_the_list(path) in columns]
+
+
+def _before_the_list(path: str) -> str:
+    """The column, or the path into objects, at which a path reaches its first list."""
+    return ".".join(takewhile(lambda part: not is_place(part), path.split(".")))
 
 
 def _nothing_recognised(

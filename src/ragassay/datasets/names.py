@@ -44,6 +44,14 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "inputs.question",
         "inputs.query",
         "inputs.input",
+        # OpenAI's evals.
+        "item.question",
+        "item.query",
+        "item.input",
+        # Patronus, in both of its forms.
+        "evaluated_model_input",
+        "task_input",
+        "input_text",
     ),
     "contexts": (
         # Ragas, DeepEval, then RAGChecker and Databricks.
@@ -56,6 +64,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "docs",
         "retrieved_chunks",
         "retrieved_passages",
+        # AutoRAG.
+        "retrieved_contents",
         "documents",
         "passages",
         "chunks",
@@ -77,6 +87,24 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "inputs.retrieved_context",
         "inputs.contexts",
         "inputs.context",
+        # Weave, flattened.
+        "output.contexts",
+        "output.context",
+        "output.documents",
+        # Dify: in its history, and in its reply.
+        "retriever_resources",
+        "metadata.retriever_resources",
+        # OpenAI's evals, then Patronus.
+        "item.context",
+        "item.contexts",
+        "evaluated_model_retrieved_context",
+        "task_context",
+        # HaluBench, then HaluEval.
+        "passage",
+        "knowledge",
+        # Braintrust and others, whose rows have no place of their own for them.
+        "metadata.contexts",
+        "metadata.retrieved_contexts",
     ),
     "context_ids": (
         "retrieved_context_ids",
@@ -92,6 +120,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "completion",
         "generated_answer",
         "generated_text",
+        "generated_texts",
         "model_response",
         "prediction",
         "output_text",
@@ -103,6 +132,13 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "outputs.response",
         "outputs.answer",
         "outputs.output",
+        # Weave, flattened, then OpenAI's evals.
+        "output.answer",
+        "output.response",
+        "sample.output_text",
+        # Patronus.
+        "evaluated_model_output",
+        "task_output",
     ),
     "reference": (
         # Ragas before 0.2.
@@ -127,6 +163,17 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "reference.response",
         "reference_outputs",
         "reference_outputs.answer",
+        # Braintrust, OpenAI's evals, Patronus, HaluEval.
+        "expected",
+        "item.reference",
+        "item.reference_answer",
+        "item.ground_truth",
+        "item.expected_output",
+        "evaluated_model_gold_answer",
+        "right_answer",
+        # AutoRAG, SQuAD.
+        "generation_gt",
+        "answers.text",
     ),
     "expected_facts": ("expectations.expected_facts",),
     "relevant_ids": (
@@ -191,7 +238,10 @@ ALIASES: dict[str, tuple[str, ...]] = {
 }
 """Field -> the names it goes by elsewhere. Every key is also a column name of its own."""
 
-WEAK = ("docs",)
+WEAK = (
+    *("docs", "passage", "knowledge", "expected"),
+    *("metadata.contexts", "metadata.retrieved_contexts"),
+)
 """Names that also stand for other things: passed over where another column has a known name of the
 field.
 """

@@ -29,19 +29,20 @@ _TEXT_OF = ("content", "text", "data", "message", "value")
 _TEXT_PARTS = ("text", "input_text", "output_text", None)
 _ROLES = {
     **dict.fromkeys(("user", "human", "humanmessagechunk"), "user"),
-    **dict.fromkeys(("assistant", "ai", "aimessagechunk", "model"), "assistant"),
-    **dict.fromkeys(("tool", "function", "toolmessagechunk"), "tool"),
+    **dict.fromkeys(("assistant", "ai", "aimessagechunk", "model", "gpt"), "assistant"),
+    **dict.fromkeys(("tool", "function", "toolmessagechunk", "file_search_call"), "tool"),
 }
 
 
 class Message(NamedTuple):
     """A message of a conversation. role: user, assistant or tool, "" for another one. artifact:
-    what a tool returned beside its text.
+    what a tool returned beside its text. passages: what a reply says that it rests on.
     """
 
     role: str
     text: str | None
     artifact: object
+    passages: list[object] | None = None
 
 
 def part(value: object, names: Sequence[str]) -> Any:
@@ -111,7 +112,7 @@ def contexts_in(output: object) -> Any:
             return named
         messages = messages_in(value)
         if messages:
-            return tool_results(messages)
+            return retrieved_in(messages)
         for answer in _answers(value):
             documents = part(answer, ("documents",))
             if documents is not None:
@@ -121,6 +122,9 @@ def contexts_in(output: object) -> Any:
         documents = list(_component_lists(value, "documents"))
         if documents:
             return documents[-1]
+        offered = part(value, ("choices",))
+        if isinstance(offered, list | tuple) and offered:
+            return _passages(part(offered[0], ("message",)))
     return None
 
 
@@ -194,6 +198,41 @@ def tool_results(messages: Sequence[Message]) -> list[object] | None:
     return results or None
 
 
+def retrieved_in(messages: Sequence[Message]) -> list[object] | None:
+    """What was retrieved for the last reply of a conversation: by tools, else beside the reply."""
+    results = tool_results(messages)
+    for message in reversed(messages):
+        if results is not None or message.role == "user":
+            break
+        if message.role == "assistant":
+            results = message.passages
+    return results
+
+
+def _passages(message: object) -> list[object] | None:
+    """The passages that stand beside the text of a reply, as Azure and Open WebUI write them; None
+    where there are none. Mere links to sources are no passages.
+    """
+    given = part(message, ("context", "contexts"))
+    texts_count = given is not None
+    if given is None:
+        given = part(message, ("citations", "sources"))
+    if isinstance(given, str):
+        return (documents_written(given) or [given]) if given.strip() else None
+    if isinstance(given, Mapping):
+        given = part(given, ("citations", *CONTEXT_NAMES))
+    if not isinstance(given, list | tuple):
+        return None
+    passages: list[object] = []
+    for item in given:
+        inner = part(item, ("document",)) if isinstance(item, Mapping) else None
+        passages += inner if isinstance(inner, list) else [item]
+    is_told = all(map(_is_document, passages)) and (
+        texts_count or not any(isinstance(item, str) for item in given)
+    )
+    return passages if passages and is_told else None
+
+
 def documents_written(text: str) -> list[object]:
     """The documents that a tool gave as JSON; none where the text says anything else."""
     if text.lstrip()[:1] not in ("[", "{"):
@@ -203,7 +242,7 @@ def documents_written(text: str) -> list[object]:
     except ValueError:
         return []
     if isinstance(given, dict):
-        given = part(given, (*CONTEXT_NAMES, "results"))
+        given = part(given, (*CONTEXT_NAMES, "results", "citations"))
     if not isinstance(given, list) or not all(map(_is_document, given)):
         return []
     return given
@@ -259,16 +298,18 @@ def unwrapped(value: Any) -> Any:
 def _message(item: object) -> Message | None:
     """A message in any of the forms in which it is written; None for what is no message."""
     fields = unwrapped(item)
-    role = part(item, ("role", "type", "_role"))
+    role = part(item, ("role", "type", "_role", "from"))
     data = part(item, ("data",))
     if isinstance(data, Mapping):  # LangChain's messages_to_dict
         fields = data
     elif fields is not item:  # LangChain's dumpd names the class: ["langchain", ..., "AIMessage"]
         names = part(item, ("id",))
         role = str(names[-1]).removesuffix("Message") if isinstance(names, list) else role
-    text = text_of(part(fields, ("content", "_content", "text")))
+    text = text_of(part(fields, ("content", "_content", "text", "value")))
     if not isinstance(role, str):
         role = getattr(role, "value", None)  # an enumeration
     if not isinstance(role, str):
         return None
-    return Message(_ROLES.get(role.lower(), ""), text, part(fields, ("artifact",)))
+    # OpenAI's search in files gives its results as an item of their own.
+    artifact = part(fields, ("artifact", "results"))
+    return Message(_ROLES.get(role.lower(), ""), text, artifact, _passages(fields))

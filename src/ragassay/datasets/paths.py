@@ -24,8 +24,13 @@ def inside(value: object, part: str) -> object:
     value = unpack(value)
     if isinstance(value, Mapping):
         return value.get(part)
-    if isinstance(value, list | tuple) and part.isdecimal():
+    if isinstance(value, list | tuple) and value and is_place(part):
         place = int(part)
         if place < len(value):
             return value[place]
     return None
+
+
+def is_place(part: str) -> bool:
+    """Whether a part of a path is a place in a list: its number from 0, or -1 for the last."""
+    return part.isdecimal() or part == "-1"

@@ -12,7 +12,13 @@ from ragassay.datasets import cells
 from ragassay.datasets.cells import Problem, Problems
 from ragassay.datasets.columns import Columns
 from ragassay.datasets.feedback import FEEDBACK_CELLS, read_feedback
-from ragassay.datasets.outputs import contexts_in, last_reply, messages_in, tool_results
+from ragassay.datasets.outputs import (
+    contexts_in,
+    last_reply,
+    messages_in,
+    retrieved_in,
+    tool_results,
+)
 from ragassay.datasets.paths import walk
 from ragassay.datasets.source import Reader, Row, Trouble, show
 from ragassay.datasets.spreadsheet_guard import without_guard
@@ -274,9 +280,10 @@ class RowMaker:
         messages = messages_in(present.get("question"))
         if "response" not in present and (reply := last_reply(messages)):
             present["response"] = reply
-        if not present.keys() & _SOURCES["contexts"] and (results := tool_results(messages)):
+        if not present.keys() & _SOURCES["contexts"] and (results := retrieved_in(messages)):
             present["contexts"] = results
-            self.notes["rows have as contexts what tools gave in their conversation"] += 1
+            whose = "what tools gave" if tool_results(messages) else "what stands beside the reply"
+            self.notes[f"rows have as contexts {whose} in their conversation"] += 1
 
     def _add_inner_contexts(self, present: dict[str, object]) -> None:
         """The contexts that an application returned beside its response."""

@@ -21,6 +21,7 @@ _WORDS = {
         *("question", "questions", "query", "queries", "utterance", "ask", "asked", "prompt"),
         "prompts",
         *("frage", "anfrage", "requête", "requete", "pregunta", "consulta", "domanda", "pergunta"),
+        *("vraag", "fråga", "pytanie", "otázka", "soru", "вопрос", "запрос", "سؤال", "السؤال"),
     },
     "contexts": {
         *("context", "contexts", "doc", "docs", "document", "documents", "passage", "passages"),
@@ -29,17 +30,38 @@ _WORDS = {
         *("articles", "excerpts", "citation", "citations"),
         *("kontext", "kontexte", "dokumente", "textstellen", "quellen", "contexte", "contextes"),
         *("extraits", "contexto", "contextos", "documentos", "contesto", "contesti", "documenti"),
+        *("kontekst", "bağlam", "контекст", "документы", "سياق", "السياق"),
     },
     "response": {
         *("response", "answer", "reply", "output", "completion", "generation", "generated"),
         *("responses", "answers", "replies", "outputs", "completions", "generations"),
         *("prediction", "predicted", "answered", "replied", "assistant"),
-        *("antwort", "réponse", "reponse", "respuesta", "risposta", "resposta"),
+        *("antwort", "réponse", "reponse", "respuesta", "risposta", "resposta", "antwoord", "svar"),
+        *("odpowiedź", "odpověď", "cevap", "yanıt", "ответ", "إجابة", "الإجابة"),
     },
 }
-"""Field -> words of which one in a column's name says that it is the field; also those of the
-European languages in which files are most often headed, besides English.
+"""Field -> words of which one in a column's name says that it is the field; also those of languages
+in which files are often headed, besides English.
 """
+_PARTS = {
+    "question": ("问题", "提问", "問題", "質問", "질문"),
+    "contexts": (
+        "上下文",
+        "文档",
+        "段落",
+        "检索",
+        "文脈",
+        "文書",
+        "コンテキスト",
+        "문맥",
+        "문서",
+        "컨텍스트",
+    ),
+    "response": ("回答", "答案", "回复", "答复", "応答", "답변", "응답"),
+}
+"""The same in languages that set no blanks between the words of a name."""
+_OTHER_PARTS = ("参考答案", "标准答案", "正确答案", "正解", "模範", "期待", "정답")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 _SPEAKERS = {
     "question": {"user", "customer", "client", "visitor", "human"},
     "response": {"bot", "chatbot", "llm", "ai", "gpt", "model", "agent"},
@@ -109,7 +131,7 @@ def _clear(field: str, values: Values, used: Container[str]) -> Unread | None:
     """What is the field by the names of columns, or by their lists of passages."""
     fits = _FITS[field]
     fitting = [column for column, cells in values.items() if fits(cells) and not _is_other(column)]
-    named = [column for column in fitting if _words(column) & _WORDS[field]]
+    named = [column for column in fitting if _is_named(column, field)]
     lists = [column for column in fitting if field == "contexts" and _are_lists(values[column])]
     for columns in (outermost(named), outermost(lists), outermost(_said(field, values))):
         if columns:
@@ -183,8 +205,13 @@ def _words(column: str) -> set[str]:
     return set(re.split(r"[\W\d_]+", normal(last)))
 
 
+def _is_named(column: str, field: str) -> bool:
+    """Whether the column's name says that it is the field."""
+    return bool(_words(column) & _WORDS[field]) or any(part in column for part in _PARTS[field])
+
+
 def _is_other(column: str) -> bool:
-    return bool(_words(column) & _OTHER_WORDS)
+    return bool(_words(column) & _OTHER_WORDS) or any(part in column for part in _OTHER_PARTS)
 
 
 def _texts(cell: object) -> list[str]:
@@ -230,7 +257,8 @@ def _are_sentences(cells: Sequence[object]) -> bool:
     one passage, so they need not differ.
     """
     texts = list(chain.from_iterable(map(_texts, cells)))
-    words = sum(len(text.split()) for text in texts)
+    # Where no blanks are set between words, two letters count as one.
+    words = sum(len(text.split()) + len(_UNSPACED.findall(text)) / 2 for text in texts)
     return len(texts) > 0 and words >= _FEWEST_WORDS * len(texts)
 
 

@@ -123,7 +123,7 @@ class CsvFile(FileReader):
                 head = file.readline(1 << 20)
             except READ_ERRORS as error:
                 raise broken_file(path, error) from error
-        self.separator = "\t" if tab else _separator(head)
+        self.separator = "\t" if tab else separator_of(head)
         if self.separator != "," and not tab:
             marks = "semicolons" if self.separator == ";" else "tabs"
             self.notes = (f"cells are separated by {marks}",)
@@ -226,7 +226,7 @@ class CsvFile(FileReader):
         )
 
 
-def _separator(head: bytes) -> str:
+def separator_of(head: bytes) -> str:
     """The first separator that the header has; the comma where it is one name alone."""
     for mark in (",", ";", "\t"):
         if mark.encode() in head:

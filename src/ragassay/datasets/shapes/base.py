@@ -16,7 +16,8 @@ class Shape:
     """How one tool's rows are recognised and read.
 
     all_of, any_of: columns that give it away. reads: field -> the column that is preferred for it.
-    skips: column -> why it is not read. also: field -> dotted column that is read where no other
+    skips: column -> why it is not read. lists: field -> path through lists ("turns.-1.answer", -1
+    for the last), read where a row has it. also: field -> dotted column that is read where no other
     is, even when the first rows do not have it (free metadata, where our own fields travel). marks:
     columns whose names end in this are human labels. whole: the contexts cell is the text of one
     chunk, never a list. numbered: contexts are written "[1] ...", "[2] ...". timed: start_time and
@@ -32,6 +33,7 @@ class Shape:
     any_of: tuple[str, ...]
     reads: Mapping[str, str]
     skips: Mapping[str, str]
+    lists: Mapping[str, str] = field(default_factory=dict)
     also: Mapping[str, str] = field(default_factory=dict)
     marks: str = ""
     whole: bool = False

@@ -7,10 +7,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-import orjson
-
 from ragassay.datasets.spans import names
-from ragassay.datasets.spans.span import attributes_of, otlp_value, parsed
+from ragassay.datasets.spans.span import attributes_of, otlp_value, parsed, sorted_bytes
 
 Key = tuple[str, str]
 """Ids of a trace and of a span."""
@@ -35,13 +33,17 @@ def add_logged_content(
     What a span says itself goes before. traces: id -> spans.
     """
     contents: dict[Key, Mapping[str, Any]] = {}
+    weights: dict[Key, tuple[int, bytes]] = {}
     messages: dict[Key, list[_Logged]] = {}
     for record in records:
         attributes = attributes_of(record)
         name = record.get("eventName") or record.get("event_name") or attributes.get("event.name")
         key = _key(record)
         if name == names.CONVERSATION_EVENT:
-            contents[key] = attributes
+            # Of several about one call the last one, and not the one that came last.
+            weight = _time(record), sorted_bytes(attributes)
+            if weight >= weights.get(key, weight):
+                contents[key], weights[key] = attributes, weight
             continue
         message = _message(str(name), record, attributes)
         if message is not None:
@@ -77,7 +79,7 @@ def _message(name: str, record: Mapping[str, Any], attributes: Mapping[str, Any]
     message: dict[str, Any] = {"role": role, "content": content}
     if role == "tool":
         message = {"role": role, "parts": [{"type": "tool_call_response", "response": content}]}
-    text = orjson.dumps(message, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
+    text = sorted_bytes(message)
     rank = list(names.MESSAGE_EVENTS).index(name)
     return _Logged(_time(record), rank, text, name == names.ANSWER_EVENT, message)
 

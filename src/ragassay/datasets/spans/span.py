@@ -336,3 +336,9 @@ def span_of_observation(observation: Mapping[str, Any], root: str = "") -> Mappi
             "llm.cost.total": observation.get("calculatedTotalCost") or cost,
         },
     }
+
+
+def sorted_bytes(fields: Mapping[str, Any]) -> bytes:
+    """Fields as JSON, the same bytes for the same fields in whatever order they stand."""
+    options = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
+    return orjson.dumps(fields, option=options, default=str)

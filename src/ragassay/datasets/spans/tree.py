@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import orjson
-
-from ragassay.datasets.spans.span import Span, read_span
+from ragassay.datasets.spans.span import Span, read_span, sorted_bytes
 
 
 def forest(raws: Sequence[Mapping[str, Any]]) -> list[Span]:
@@ -41,12 +39,10 @@ def forest_of(spans: Iterable[Span]) -> list[Span]:
     return roots + _first_of_circles(by_id, roots)
 
 
-def _weight(span: Span) -> tuple[int, int, bytes]:
+def _weight(span: Span) -> tuple[int, int, bytes, tuple[object, ...]]:
     """Which of two spans with one id counts: by its end, then by what it says."""
-    said = orjson.dumps(
-        span.attributes, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str
-    )
-    return span.end, len(span.attributes), said
+    rest = (span.start, span.parent, span.name, span.error or "", span.scope)
+    return span.end, len(span.attributes), sorted_bytes(span.attributes), rest
 
 
 def _first_of_circles(by_id: Mapping[str, Span], roots: Sequence[Span]) -> list[Span]:
