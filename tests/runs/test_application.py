@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -221,23 +222,41 @@ def test_whatever_an_application_raises_costs_its_row_only(said, asynchronous) -
     assert (found.response, found.usage.latency < 2) == (None, True)
 
 
-@pytest.mark.timing
+def test_what_breaks_in_a_loop_that_was_given_up_is_told_to_nobody(monkeypatch) -> None:
+    def breaks() -> Never:
+        raise KeyboardInterrupt
+
+    async def blocking(question) -> None:
+        asyncio.get_running_loop().call_soon(breaks)
+        while True:
+            time.sleep(0.01)
+
+    told: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", told.append)
+    assert answer(blocking, timeout=0.2).error == "no answer in 0.2 s"
+    for thread in threading.enumerate():
+        if thread.name == "ragassay-app-loop":
+            thread.join(60)
+            assert not thread.is_alive()
+    assert told == []
+
+
 @pytest.mark.parametrize("kind", ["asleep", "blocked", "blocking the loop"])
 def test_an_application_that_hangs_is_given_up_at_the_timeout(kind) -> None:
     async def asleep(question) -> None:
         await asyncio.sleep(60)
 
     async def blocking(question) -> None:
-        time.sleep(1)
+        time.sleep(30)
 
     app = {
         "asleep": asleep,
-        "blocked": lambda question: time.sleep(1),
+        "blocked": lambda question: time.sleep(30),
         "blocking the loop": blocking,
     }[kind]
     started = time.monotonic()
     assert answer(app, timeout=0.2).error == "no answer in 0.2 s"
-    assert time.monotonic() - started < 0.9
+    assert time.monotonic() - started < 20
 
 
 def test_calls_that_hang_do_not_take_the_place_of_other_rows(tmp_path) -> None:
@@ -322,7 +341,7 @@ def test_a_hung_application_does_not_keep_the_process_alive(tmp_path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -400,7 +419,7 @@ def test_a_killed_run_does_not_ask_the_application_again_for_what_it_answered(tm
         command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     book = tmp_path / "asked.txt"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline and (
         not book.exists() or len(book.read_text().splitlines()) < 40
     ):
@@ -413,7 +432,7 @@ def test_a_killed_run_does_not_ask_the_application_again_for_what_it_answered(tm
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=500,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -176,10 +176,10 @@ def test_a_run_killed_or_stopped_at_the_known_example_knows_what_may_be_billed(
         ]
         killed = at_the_first_call([*command, str(tmp_path / "killed.db")], server)
         killed.kill()
-        killed.communicate(timeout=30)
+        killed.communicate(timeout=300)
         stopped = at_the_first_call([*command, str(tmp_path / "stopped.db")], server)
         stopped.send_signal(signal.SIGINT)
-        assert "To go on: ragassay resume" in stopped.communicate(timeout=30)[1]
+        assert "To go on: ragassay resume" in stopped.communicate(timeout=300)[1]
         assert stopped.returncode == 130
         server.script(latency=0.0, known_example=True)
         for name in ("killed.db", "stopped.db"):

@@ -211,9 +211,15 @@ class _Loop:
             started.set()
             await self._end.wait()
 
-        self.thread = threading.Thread(
-            target=lambda: asyncio.run(serve()), name="ragassay-app-loop", daemon=True
-        )
+        def run() -> None:
+            try:
+                asyncio.run(serve())
+            except BaseException:
+                # One that was ended where it blocked may break anywhere, and nobody waits for it.
+                if not self.blocked:
+                    raise
+
+        self.thread = threading.Thread(target=run, name="ragassay-app-loop", daemon=True)
         self.thread.start()
         # Callers use `loop` at once, and it is there only once the thread runs.
         started.wait()

@@ -20,6 +20,7 @@ from ragassay.core import (
     Status,
     Verdict,
 )
+from ragassay.runs.joined_labels import JoinedLabels, joined_labels
 from ragassay.runs.label_scales import as_unit_labels, scale_of_labels
 from ragassay.scoring.correction import Correction, RowLabel, RunRow, corrected_metric
 from ragassay.scoring.label_rounds import DrawnRows, drawn_rows
@@ -93,12 +94,13 @@ def usual_kind(rows: Iterable[RowResult], metric: str) -> Literal["pass", "mean"
 @dataclass(frozen=True, slots=True)
 class CorrectionInput:
     """What a correction is made of. rows: of the run; labels: from 0 to 1, with their chances.
-    drawn: how the labelled rows were drawn.
+    drawn: how the labelled rows were drawn. joined: how labels of several people were joined.
     """
 
     rows: Sequence[RunRow]
     labels: Sequence[RowLabel]
     drawn: DrawnRows
+    joined: JoinedLabels
 
 
 def correct_run(
@@ -115,7 +117,12 @@ def correct_run(
     SetupError E0205.
     """
     taken = correction_input(rows, metric, kind, labels, scale=scale, cut=cut)
-    return corrected_metric(taken.rows, taken.labels, metric=metric_title(metric, kind))
+    return corrected_metric(
+        taken.rows,
+        taken.labels,
+        metric=metric_title(metric, kind),
+        joining=taken.joined.joining(),
+    )
 
 
 def metric_title(metric: str, kind: str) -> str:
@@ -143,7 +150,20 @@ def correction_input(
     if not own:
         raise DataError("E0605", "No label is of a row of this run.", fix="label rows of this run")
     drawn = drawn_rows(own, len(run))
-    return CorrectionInput(run, row_labels(units, drawn.chance), drawn)
+    joined = joined_units(units, kind, run, drawn)
+    return CorrectionInput(run, row_labels(joined.labels, drawn.chance), drawn, joined)
+
+
+def joined_units(
+    units: Sequence[HumanLabel], kind: str, run: Sequence[RunRow], drawn: DrawnRows
+) -> JoinedLabels:
+    """Labels from 0 to 1, those of several people joined where they pass or fail."""
+    if kind != "pass":
+        return JoinedLabels(units)
+    clusters = {row.id: row.cluster for row in run}
+    inside = {label.row_id for label in units if label.row_id in clusters}
+    # Labels of which none is of the run are of rows outside: a calibration set.
+    return joined_labels(units, clusters, drawn.chance, inside or None)
 
 
 def row_labels(

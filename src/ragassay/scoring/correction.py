@@ -67,6 +67,21 @@ class RowLabel:
 
 
 @dataclass(frozen=True, slots=True)
+class Joining:
+    """How labels of several people were joined to one a row.
+
+    noise: the variance of the labels' mean that comes of people who err (`scoring.labellers`),
+    which widens every interval. notes: what was done, in words.
+    """
+
+    noise: float = 0.0
+    notes: tuple[str, ...] = ()
+
+
+NOTHING_JOINED = Joining()
+
+
+@dataclass(frozen=True, slots=True)
 class SliceCorrection:
     """The estimate over the rows of one slice."""
 
@@ -111,6 +126,7 @@ def corrected_metric(
     by: str | None = None,
     level: float = ppi.LEVEL,
     seed: int = 0,
+    joining: Joining = NOTHING_JOINED,
 ) -> Correction:
     """The mean of a metric over the population that the run's rows were drawn from, corrected by
     labels.
@@ -134,9 +150,9 @@ def corrected_metric(
     else:
         sample = [run[place[label.id]] for label in used]
     test, test_warnings = _tested(run, sample, choice, seed)
-    estimator = _Estimator(choice.foreign, scale, level, seed)
+    estimator = _Estimator(choice.foreign, scale, level, seed, joining.noise)
     estimate = estimator.estimate(run, sample, used)
-    warnings = [*choice.warnings, *test_warnings]
+    warnings = [*(joining.notes or choice.warnings), *test_warnings]
     lost = sum(row.value is None for row in run)
     if lost:
         warnings.append(f"{lost} rows without a judge's score count with the mean of the others")
@@ -346,12 +362,15 @@ def _unlike(test: Shift, foreign: bool) -> DataError:
 
 @dataclass(frozen=True, slots=True)
 class _Estimator:
-    """The estimate over a run, or a part of it. foreign: labels are of rows outside the run."""
+    """The estimate over a run, or a part of it. foreign: labels are of rows outside the run. noise:
+    of `Joining`.
+    """
 
     foreign: bool
     scale: tuple[float, float]
     level: float
     seed: int
+    noise: float = 0.0
 
     def estimate(
         self, run: Sequence[RunRow], sample: Sequence[RunRow], labels: Sequence[RowLabel]
@@ -364,7 +383,7 @@ class _Estimator:
         # The run's rows first: in whatever order the labels come, a unit keeps its number.
         run_units = [units.code(row, "") for row in population]
         sample_units = [units.code(row, "labels/" if self.foreign else "") for row in sample]
-        return ppi.estimate(
+        estimate = ppi.estimate(
             [label.value for label in labels],
             _filled([row.value for row in sample], stand_in),
             _filled([row.value for row in population], stand_in),
@@ -376,6 +395,7 @@ class _Estimator:
             seed=self.seed,
             second=_second_scores(sample, run) if scores else None,
         )
+        return ppi.with_noise(estimate, self.noise, *self.scale)
 
     def by_slice(
         self,

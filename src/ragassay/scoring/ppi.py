@@ -189,6 +189,36 @@ def estimate(
     )
 
 
+def with_noise(estimate: Estimate, noise: float, low: float, high: float) -> Estimate:
+    """The estimate with wider intervals: labels are not known exactly, and their mean has a
+    variance of `noise` for it, apart from that of the rows. low, high: the label's range.
+    """
+    if noise <= 0:
+        return estimate
+    intervals = []
+    for value, interval in (
+        (estimate.value, estimate.interval),
+        (estimate.labels_only, estimate.labels_only_interval),
+    ):
+        if value is None or interval is None:
+            intervals.append(interval)
+            continue
+        reach = normal_quantile(0.5 + interval.level / 2) ** 2 * noise
+        bottom = value - math.sqrt((value - interval.low) ** 2 + reach)
+        top = value + math.sqrt((interval.high - value) ** 2 + reach)
+        method = f"{interval.method}, for labels that err"
+        intervals.append(
+            replace(interval, low=max(low, bottom), high=min(high, top), method=method)
+        )
+    answer, alone = intervals
+    effective = estimate.effective_labels
+    if effective is not None and answer is not None and alone is not None and _width(answer):
+        effective = estimate.n_labelled * (_width(alone) / _width(answer)) ** 2
+    return replace(
+        estimate, interval=answer, labels_only_interval=alone, effective_labels=effective
+    )
+
+
 _NOT_NARROWER = "the judge's scores do not narrow the interval"
 
 

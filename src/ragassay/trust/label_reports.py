@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ragassay.core import Interval
     from ragassay.scoring.annotators import AltTest, PairAgreement, PersonTest
     from ragassay.scoring.correction import Correction
+    from ragassay.scoring.labellers import LabellerModel
     from ragassay.trust.measure.benchmarks import BenchmarkResult
     from ragassay.trust.measure.chunk_labels import PrecisionAt
     from ragassay.trust.measure.labelling import LabelImport
@@ -145,10 +146,35 @@ def people_report(result: PeopleResult, epsilon: float) -> list[Block]:
         ties = ", ".join(result.ties[:_MOST_TIES])
         blocks += ["", f"tied, a further person should decide: {ties}"]
     blocks += [f"beware: {text}" for text in people.warnings]
+    if not isinstance(result.labellers, str):
+        blocks += ["", *labeller_lines(result.labellers)]
+    elif result.labellers:
+        blocks += ["", f"How often each person errs is not known: {result.labellers}"]
     blocks += _beside_people(result.beside)
     if result.judge is not None:
         blocks += ["", *_stand_in(result.judge, epsilon)]
     return blocks
+
+
+def labeller_lines(model: LabellerModel) -> list[Block]:
+    """How often each person errs, and the consensus."""
+    rows = []
+    for person in model.people:
+        rows.append(
+            (
+                person.name or "(no name)",
+                f"{person.labels} ({person.shared})",
+                number_words(person.sensitivity, person.sensitivity_interval),
+                number_words(person.specificity, person.specificity_interval),
+            )
+        )
+    head = ("person", "labels (with two others)", "sensitivity [95 %]", "specificity [95 %]")
+    return [
+        "How often each person is right (Dawid and Skene), of rows that truly pass and truly fail:",
+        Table(head, tuple(rows)),
+        f"their consensus is expected to be wrong on {model.doubt:.1%} of {model.rows} rows, if"
+        " they err apart from each other",
+    ]
 
 
 def _beside_people(pairs: Sequence[PairAgreement]) -> list[Block]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ragassay.report import number_words
 from ragassay.report.tables import Block, Table, figure_table
 from ragassay.report.wording import corrected_words, count
+from ragassay.trust.label_reports import labeller_lines
 
 if TYPE_CHECKING:
     from ragassay.scoring.error_groups import ErrorGroup
@@ -27,6 +28,8 @@ def run_trust_report(result: RunTrust) -> list[Block]:
     blocks += ["", _labels(result)]
     if result.corrected is not None:
         blocks.append(f"{result.metric} {corrected_words(result.corrected)}")
+    if result.labellers is not None:
+        blocks += ["", *labeller_lines(result.labellers)]
     blocks += ["", "The judge beside people:", figure_table(result.figures)]
     blocks += ["", *_groups(result.groups)]
     blocks += [f"beware: {note}" for note in result.notes[:_NOTES_SHOWN]]

@@ -23,6 +23,7 @@ from ragassay.trust.setups import BuiltSetUp
 
 if TYPE_CHECKING:
     from ragassay.api import Run
+    from ragassay.scoring.labellers import LabellerModel
     from ragassay.trust.alignment import Aligned, Verdicts
     from ragassay.trust.label_table import LabelTable
     from ragassay.trust.measure.capped_runs import CappedRuns
@@ -91,7 +92,8 @@ class MeasuringContext:
     """Labels, and the verdicts of each judge on their rows.
 
     metric: "" where all judges are recorded ones. judge_runs: judge -> its run, for judges that
-    were asked. cut, judge_cut: of the options, None for the usual ones.
+    were asked. cut, judge_cut: of the options, None for the usual ones. labellers: of a run, the
+    errors of the people whose labels were joined.
     """
 
     source: LabelSource
@@ -102,6 +104,7 @@ class MeasuringContext:
     cut: float | None = None
     judge_cut: float | None = None
     store: str | os.PathLike[str] | None = None
+    labellers: LabellerModel | None = None
 
     @property
     def label_cut(self) -> float:
@@ -189,7 +192,7 @@ def measuring_context(
     from ragassay.trust.measure.capped_runs import CappedRuns
 
     check_cuts(cut, judge_cut)
-    given = labels if isinstance(labels, BuiltSetUp) else labels_of_named_run(labels, metric, store)
+    given = _imported_or_built(labels, metric, store, cut)
     if given is not None:
         metric, cut, default_judge = _given(given, metric, cut, default_judge)
         labels = given.rows
@@ -199,24 +202,36 @@ def measuring_context(
     labels = list(labels) if isinstance(labels, Iterator) else labels  # it is read more than once
     source = LabelSource(labels, mapping, format)
     table = _read_table(
-        labels,
+        source,
         given,
         label=label,
         judges=_recorded_in_rows(names),
         slice=slice,
         cluster=cluster,
         where=where,
-        mapping=mapping,
-        format=format,
         scale=scale,
     )
     _check_equal_chances(table, needs_equal)
     metric_name = _metric_of(names, metric, table)
     reader = _VerdictReader(source, table, metric_name, CappedRuns(options, store), store)
     reader.read_all(names, asked_rivals)
-    judges = _with_cuts(reader.verdicts, judge_cuts or {})
-    runs = reader.judge_runs
-    return MeasuringContext(source, table, judges, metric_name, runs, cut, judge_cut, store)
+    judges, runs = _with_cuts(reader.verdicts, judge_cuts or {}), reader.judge_runs
+    labellers = given.joined.model if isinstance(given, RunLabels) else None
+    return MeasuringContext(
+        source, table, judges, metric_name, runs, cut, judge_cut, store, labellers
+    )
+
+
+def _imported_or_built(
+    labels: object,
+    metric: str | None,
+    store: str | os.PathLike[str] | None,
+    cut: float | None,
+) -> RunLabels | BuiltSetUp | None:
+    """The labels of a run or of a set-up that was built; None for a file."""
+    if isinstance(labels, BuiltSetUp):
+        return labels
+    return labels_of_named_run(labels, metric, store, cut)
 
 
 def _given(
@@ -229,12 +244,16 @@ def _given(
     return metric or given.standard.metric, given.standard.cut if cut is None else cut, judge
 
 
-def _read_table(labels: object, given: RunLabels | BuiltSetUp | None, **reading: Any) -> LabelTable:
+def _read_table(
+    source: LabelSource, given: RunLabels | BuiltSetUp | None, **reading: Any
+) -> LabelTable:
     """The table of the labels. given: the run that they were imported for, or the set-up that they
     were built by; None for a file.
     """
     from ragassay.trust.label_table import read_labels
 
+    labels = source.rows
+    reading = {**reading, "mapping": source.mapping, "format": source.format}
     if given is None:
         return read_labels(labels, **reading)
     if isinstance(given, RunLabels):

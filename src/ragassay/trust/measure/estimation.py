@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ragassay.api import open_run
 from ragassay.core import BadRow, HumanLabel, SetupError
-from ragassay.runs.corrected import metric_title, row_labels, run_rows, usual_kind
+from ragassay.runs.corrected import (
+    joined_units,
+    metric_title,
+    row_labels,
+    run_rows,
+    usual_kind,
+)
 from ragassay.runs.label_scales import as_unit_labels, scale_of_labels
 from ragassay.scoring.label_rounds import drawn_rows, missing_rounds
 from ragassay.trust.measure.capped_runs import CappedRuns
@@ -104,13 +110,10 @@ def estimate(
             rows = _with_second_scores(rows, beside, name, store, foreign=bool(calibration_rows))
         unit_labels = as_unit_labels(human_labels, kind, points, cut)
         drawn = drawn_rows([] if calibration_rows else unit_labels, len(rows))
-        return corrected_metric(
-            rows,
-            row_labels(unit_labels, drawn.chance, calibration_rows),
-            metric=metric_title(name, kind),
-            by=by,
-            seed=seed,
-        )
+        joined = joined_units(unit_labels, kind, rows, drawn)
+        taken = row_labels(joined.labels, drawn.chance, calibration_rows)
+        title, joining = metric_title(name, kind), joined.joining()
+        return corrected_metric(rows, taken, metric=title, by=by, seed=seed, joining=joining)
 
 
 def _labels_of_file(

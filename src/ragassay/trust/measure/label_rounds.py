@@ -21,9 +21,9 @@ from ragassay.core import (
     SetupError,
     Verdict,
 )
+from ragassay.runs.decisions import independent
 from ragassay.runs.label_scales import BINARY, default_cut, scale_of_labels
 from ragassay.store.label_queue import wants_more
-from ragassay.trust.decisions import independent
 
 if TYPE_CHECKING:
     from ragassay.scoring.annotators import PeopleAgreement

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 from ragassay.api import open_run
 from ragassay.core import HumanLabel, SetupError, Verdict
+from ragassay.runs.decisions import independent
 from ragassay.runs.label_scales import default_cut, scale_of_labels
-from ragassay.trust.decisions import independent
 from ragassay.trust.measure.run_labels import labelled_metric, labels_of_run
 from ragassay.trust.option_checks import check, check_cuts, check_draws
 
 if TYPE_CHECKING:
     from ragassay.api import Run
     from ragassay.scoring.annotators import AltTest, PairAgreement, PeopleAgreement, Votes
+    from ragassay.scoring.labellers import LabellerModel
 
 Path = str | os.PathLike[str]
 _EPSILONS = "0.2 for experts, 0.15 for trained people, 0.1 for paid ones"
@@ -28,7 +29,8 @@ class PeopleResult:
 
     people: their agreement. judge: whether the run's judge may stand in for one of them (None
     without a run). ties: ids on which people are tied. beside: two people, and the judge and a
-    person, each pair on the rows that both judged, all by the same pass or fail.
+    person, each pair on the rows that both judged, all by the same pass or fail. labellers: how
+    often each person errs, by pass or fail, or why that cannot be said.
     """
 
     metric: str
@@ -36,6 +38,7 @@ class PeopleResult:
     judge: AltTest | None
     ties: tuple[str, ...]
     beside: tuple[PairAgreement, ...] = ()
+    labellers: LabellerModel | str = ""
 
 
 def people_agreement(
@@ -90,7 +93,27 @@ def people_agreement(
     agreement = annotators.measure(table, draws=draws, seed=seed)
     if test is not None:
         test = _with_agreement_of_people(test, agreement)
-    return PeopleResult(judge.metric, agreement, test, ties(consensus(people.labels)), beside)
+    tied = ties(consensus(people.labels))
+    labellers = _labellers(people, table, scale, cut)
+    return PeopleResult(judge.metric, agreement, test, tied, beside, labellers)
+
+
+def _labellers(
+    people: _People, table: Votes, scale: Sequence[float], cut: float | None
+) -> LabellerModel | str:
+    """How often each person errs, by pass or fail; else why that cannot be said."""
+    import numpy as np
+
+    from ragassay.core import RagAssayError
+    from ragassay.scoring.labellers import labeller_model
+
+    try:
+        points = scale_of_labels(people.labels, scale, "the labels")
+        least = default_cut(points) if cut is None else cut
+    except RagAssayError as error:
+        return f"{error.what} {error.why}".strip()
+    passed = np.where(np.isnan(table.values), np.nan, table.values >= least)
+    return labeller_model(replace(table, values=passed))
 
 
 @dataclass(slots=True)

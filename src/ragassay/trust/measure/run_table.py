@@ -7,12 +7,13 @@ name of a run where they take a file.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import median_low
 from typing import TYPE_CHECKING
 
-from ragassay.core import HumanLabel, SetupError, Status
+from ragassay.core import HumanLabel, RagAssayError, SetupError, Status
+from ragassay.runs.joined_labels import JoinedLabels, joined_labels
 
 if TYPE_CHECKING:
     from ragassay.api import Run
@@ -23,14 +24,14 @@ _UNKNOWN_RUN = "E0103"
 @dataclass(frozen=True, slots=True)
 class RunLabels:
     """The labelled rows of a run. rows: as a file of labels has them. population: rows of the run
-    to which the metric applies. several: rows that several people labelled.
+    to which the metric applies. joined: how labels of several people were joined.
     """
 
     run: str
     metric: str
     rows: Sequence[dict[str, object]]
     population: int
-    several: int
+    joined: JoinedLabels
 
     @property
     def source(self) -> str:
@@ -40,9 +41,7 @@ class RunLabels:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was done to the labels."""
-        if not self.several:
-            return ()
-        return (f"{self.several} rows have labels of several people: their median counts",)
+        return self.joined.notes("their median")
 
 
 def labels_source(run: str) -> str:
@@ -51,16 +50,20 @@ def labels_source(run: str) -> str:
 
 
 def labels_of_named_run(
-    labels: object, metric: str | None, store: str | os.PathLike[str] | None
+    labels: object,
+    metric: str | None,
+    store: str | os.PathLike[str] | None,
+    cut: float | None = None,
 ) -> RunLabels | None:
     """The labels of a run, where `labels` is one or names one; None for anything else.
 
-    A file of that name comes first. Raises SetupError E0206 for a run without labels.
+    cut: from which label on a row passes, None for the usual one. A file of that name comes first.
+    Raises SetupError E0206 for a run without labels.
     """
     from ragassay.api import Run, open_run
 
     if isinstance(labels, Run):
-        return _labels_of(labels, metric)
+        return _labels_of(labels, metric, cut)
     if not isinstance(labels, str) or os.path.lexists(labels):
         return None
     try:
@@ -70,10 +73,10 @@ def labels_of_named_run(
             return None
         raise
     with run:
-        return _labels_of(run, metric)
+        return _labels_of(run, metric, cut)
 
 
-def _labels_of(run: Run, metric: str | None) -> RunLabels:
+def _labels_of(run: Run, metric: str | None, cut: float | None) -> RunLabels:
     from ragassay.datasets.record import to_record
     from ragassay.runs.label_scales import scale_of_labels
     from ragassay.trust.measure.run_labels import imported_labels, labelled_metric
@@ -85,24 +88,61 @@ def _labels_of(run: Run, metric: str | None) -> RunLabels:
     by_row: dict[str, list[HumanLabel]] = {}
     for label in labels:
         by_row.setdefault(label.row_id, []).append(label)
-    rows: list[dict[str, object]] = []
-    population = 0
+    applicable = []
     for row in run:
         score = row.score(name)
         if row.sample is None or score is None or score.status is Status.NOT_APPLICABLE:
             continue
-        population += 1
-        if row.id in by_row:
-            rows.append({**to_record(row.sample), **_label_cells(by_row[row.id])})
-    several = sum(len(of_row) > 1 for of_row in by_row.values())
-    return RunLabels(run.id, name, rows, population, several)
+        applicable.append(row)
+    clusters = {row.id: row.sample.cluster for row in applicable if row.sample is not None}
+    least = _cut(labels, cut)
+    joined = _joined(labels, clusters, least)
+    rows: list[dict[str, object]] = []
+    for row in applicable:
+        if row.sample is not None and row.id in by_row:
+            cells = _label_cells(by_row[row.id], joined, least)
+            rows.append({**to_record(row.sample), **cells})
+    return RunLabels(run.id, name, rows, len(applicable), joined)
 
 
-def _label_cells(labels: Sequence[HumanLabel]) -> dict[str, object]:
+def _cut(labels: Sequence[HumanLabel], cut: float | None) -> float | None:
+    """From which label on a row passes; None where that is not known yet."""
+    from ragassay.runs.label_scales import default_cut
+
+    if cut is not None:
+        return cut
+    try:
+        return default_cut(sorted({label.value for label in labels}))
+    except RagAssayError:
+        return None
+
+
+def _joined(
+    labels: Sequence[HumanLabel], clusters: Mapping[str, str | None], cut: float | None
+) -> JoinedLabels:
+    """Labels of several people by pass and fail; as they are where no cut is known."""
+    own = [label for label in labels if label.row_id in clusters]
+    least = max((label.value for label in own), default=1.0) if cut is None else cut
+    units = [replace(label, value=float(label.value >= least)) for label in own]
+    joined = joined_labels(units, clusters)
+    if cut is None and joined.model is not None:
+        why = "it is not said from which label on a row passes"
+        return replace(joined, labels=units, model=None, why=why)
+    return joined
+
+
+def _label_cells(
+    labels: Sequence[HumanLabel], joined: JoinedLabels, cut: float | None
+) -> dict[str, object]:
     """The label of a row, and how the row was drawn, as a sheet has them."""
     # The last one says how the row was drawn: of several people it is the same.
     last = labels[-1]
-    cells: dict[str, object] = {"label": median_low(label.value for label in labels)}
+    values = [label.value for label in labels]
+    if joined.model is not None and cut is not None:
+        passes = joined.model.passes.get(last.row_id)
+        # Of those on the side that the people speak for, each by how often they err.
+        values = [value for value in values if (value >= cut) is passes] or values
+    cells: dict[str, object] = {"label": median_low(values)}
     if last.rationale:
         cells["rationale"] = last.rationale
     if last.inclusion_probability is not None:

@@ -22,6 +22,7 @@ from ragassay.trust.measure.run_labels import labelled_metric, labels_of_run
 if TYPE_CHECKING:
     from ragassay.api import Run
     from ragassay.scoring.arrays import BoolArray
+    from ragassay.scoring.labellers import LabellerModel
     from ragassay.trust.alignment import Aligned
 
 Path = str | os.PathLike[str]
@@ -55,7 +56,8 @@ class RunTrust:
     where there are too few labels. uses: the decision. more: labels that are still needed to know
     the rate to within 5 points, 0 for none, None where not known. notes: what to beware of. next:
     the command that comes next. worth: where rows are weighted by their chances, how many rows of
-    equal chance say as much.
+    equal chance say as much. labellers: the errors of each person, where three or more labelled
+    enough of the same rows.
     """
 
     run: str
@@ -73,6 +75,7 @@ class RunTrust:
     notes: tuple[str, ...] = ()
     next: str = ""
     worth: float | None = field(default=None)
+    labellers: LabellerModel | None = None
 
 
 def judge_trust(
@@ -165,6 +168,7 @@ def _with_labels(run: Run, metric: str, draws: int, seed: int) -> RunTrust:
         notes=(*benchmark.warnings, *judge.warnings),
         next=_next(run.id, metric, more, corrected),
         worth=judge.worth,
+        labellers=context.labellers,
     )
 
 

@@ -160,14 +160,19 @@ class LabelsIn(Body):
 
     metric: Annotated[
         str | None,
-        Field(max_length=500, description="what is labelled; default: the run's only one with a"
-              " pass mark"),
-    ] = None  # fmt: skip
+        Field(
+            max_length=500,
+            description="what is labelled; default: the run's only one with a pass mark",
+        ),
+    ] = None
     scale: Annotated[
         list[float],
-        Field(max_length=100, description="values that a label may take; default: 0 and 1, or 0 to"
-              " 3, as the labels are"),
-    ] = []  # fmt: skip
+        Field(
+            max_length=100,
+            description="values that a label may take; default: 0 and 1, or 0 to 3, as the labels"
+            " are",
+        ),
+    ] = []
     replace: Annotated[
         bool, Field(description="new values replace those of the same person, else: 409")
     ] = False

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from ragassay.core import LabelAnswer, RowToLabel
-from ragassay.trust.decisions import DECIDED
+from ragassay.runs.decisions import DECIDED
 from ragassay.trust.measure.label_rounds import label_task, repeat_due
 from ragassay.web.messages import Answer, Ask, NotThere, Page, Redirect, refused
 from ragassay.web.site import url

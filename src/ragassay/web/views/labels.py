@@ -8,8 +8,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ragassay.core import HumanLabel, RagAssayError
+from ragassay.runs.decisions import DECIDED
 from ragassay.runs.run import Run
-from ragassay.trust.decisions import DECIDED
 from ragassay.trust.measure.label_rounds import (
     choose_to_label,
     label_progress,

@@ -44,7 +44,7 @@ def show(ask: Ask) -> Answer:
         "lines": lines,
         "more": more,
         "first": not ask.query.get("before"),
-        "totals": records.counts(),
+        "totals": records.totals(),
         "ingest": ask.site.ingest,
         "address": f"http://{ask.host}",
     }
