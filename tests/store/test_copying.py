@@ -233,7 +233,7 @@ def test_the_commands_copy_and_check_and_never_print_the_password(
 ) -> None:
     def ragassay(*arguments: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "ragassay", "store", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
     with Store.open(tmp_path / "a.db") as source:
         fill(source, make_manifest)

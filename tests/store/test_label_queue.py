@@ -137,7 +137,7 @@ def test_eight_people_at_once_never_get_one_row_together(store: Store, location:
     for person in people:
         person.start()
     for person in people:
-        person.join(60)
+        person.join(300)
     counts = Counter(row for row, _ in given)
     assert set(counts) == {row.row_id for row in rows}
     assert set(counts.values()) == {1}

@@ -51,6 +51,53 @@ def test_a_span_that_comes_again_is_stored_once(records: SpanRecords) -> None:
     assert records.logs_of_trace(TRACE, 10) == [b"log"]
 
 
+def test_of_two_spans_with_the_same_ids_the_one_that_ended_later_stays(
+    records: SpanRecords,
+) -> None:
+    early = span(TRACE, 1)
+    late = early._replace(ended=3, payload=b"late")
+    # In either order, in one commit and in two; it is the same span, and no new one.
+    assert records.put([late, span(TRACE, 2)], [], 1000) == (2, 0)
+    assert records.put([early], [], 1000) == (0, 0)
+    other = OTHER + early.key[16:]
+    assert records.put([each._replace(key=other) for each in (early, late)], [], 1000) == (1, 0)
+    for trace in (TRACE, OTHER):
+        assert b"late" in [payload for _, payload in records.of_trace(trace, 10)]
+        assert early.payload not in [payload for _, payload in records.of_trace(trace, 10)]
+
+
+def test_a_span_that_stands_in_for_another_and_a_late_log_record_have_rows_made_again(
+    records: SpanRecords,
+) -> None:
+    def put_together(payload: bytes) -> list[bytes]:
+        indexed(records)
+        ready = records.ready(9000, 0, 0, 10)
+        records.put_rows([(each, [payload]) for each in ready])
+        return [each.trace for each in ready]
+
+    records.put([], [StoredLog(TRACE, b"before its spans")], 900)
+    records.put([span(TRACE, 1, root=True), span(OTHER, 1, root=True)], [], 1000)
+    assert put_together(b"row") == [TRACE, OTHER]
+    assert put_together(b"row") == []
+    records.put([span(TRACE, 1, root=True)._replace(ended=9, payload=b"later")], [], 1000)
+    assert put_together(b"second") == [TRACE]
+    records.put([], [StoredLog(OTHER, b"late")], 2000)
+    assert put_together(b"third") == [OTHER]
+    # It is quiet since the log record, not since the span.
+    assert [row.trace for row in records.rows(2000, 2001)] == [OTHER]
+
+
+def test_many_spans_are_not_counted_one_by_one(
+    records: SpanRecords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert records.totals() == (0, False, 0, 0)
+    records.put([span(TRACE, number) for number in range(1, 400)], [], 1000)
+    indexed(records)
+    assert records.totals() == (399, False, 1, 0)
+    monkeypatch.setattr("ragassay.store.spans._MOST_COUNTED", 100)
+    assert records.totals() == (399, True, 1, 0)
+
+
 def test_each_span_keeps_the_library_that_wrote_it(records: SpanRecords) -> None:
     records.put([span(TRACE, 1, origin=b"one"), span(TRACE, 2, origin=b"two")], [], 1000)
     records.put([span(TRACE, 3, origin=b"one"), span(OTHER, 1, origin=b"one")], [], 1000)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from ragassay.tracing.decoding import decode
 from ragassay.tracing.job import AssemblyJob, Patience
 from ragassay.tracing.objects import span_object
 from ragassay.tracing.received import snapshot
-from support.otlp_json import genai_request, openinference_spans, request
+from support.otlp_json import genai_request, openinference_spans, request, span, value
 from support.rows import samples
 
 TRACE = "5b8efff798038103d269b633813fc60c"
@@ -96,6 +97,96 @@ def test_every_order_of_arrival_ends_in_the_same_row(
     assert row["row"]["question"] == "Q?"
     assert row["row"]["response"] == "A"
     assert len(row["row"]["contexts"]) == 3
+
+
+def _process(name: str, scope: str, **records: list[dict[str, Any]]) -> dict[str, Any]:
+    """What one process exports. records: its spans, or its logRecords."""
+    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": name}}]}
+    outer = "scopeSpans" if "spans" in records else "scopeLogs"
+    return {"resource": resource, outer: [{"scope": {"name": scope}, **records}]}
+
+
+def _log(number: int, question: str, answer: str, time: int) -> dict[str, Any]:
+    """The content of a call of a model, in a log record of its own."""
+    said = [("input", "user", question), ("output", "assistant", answer)]
+    attributes = [
+        {
+            "key": f"gen_ai.{side}.messages",
+            "value": value(
+                json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]}])
+            ),
+        }
+        for side, role, text in said
+    ]
+    return {
+        "traceId": TRACE,
+        "spanId": f"{number:016x}",
+        "eventName": "gen_ai.client.inference.operation.details",
+        "timeUnixNano": str(time),
+        "attributes": attributes,
+    }
+
+
+KIND, OPERATION = "openinference.span.kind", "gen_ai.operation.name"
+GENAI = "opentelemetry.instrumentation.genai.openai"
+FOUND = {KIND: "RETRIEVER", "input.value": "bridge", "output.value": json.dumps([{"text": "b"}])}
+SHARED = span(TRACE, 2, 1, {}, name="GET /answer")
+# One turn over four processes: a web server, an application, a search service whose clock is half
+# a second behind, and a service that calls the model and keeps the texts in log records. The
+# application's span has the id of its caller's, as those of Zipkin do.
+ARRIVALS: list[tuple[str, str, dict[str, Any]]] = [
+    ("web", "http", span(TRACE, 1, None, {}, name="POST /chat")),
+    ("web", "http", SHARED),
+    ("app", SCOPE, {**SHARED, "endTimeUnixNano": str(int(SHARED["endTimeUnixNano"]) + 5)}),
+    ("app", SCOPE, span(TRACE, 3, 2, {KIND: "CHAIN"})),
+    ("search", SCOPE, {**span(TRACE, 4, 3, FOUND), "startTimeUnixNano": "1795357051500000000"}),
+    ("models", GENAI, span(TRACE, 5, 3, {OPERATION: "chat", "gen_ai.usage.input_tokens": 7})),
+    ("models", GENAI, span(TRACE, 6, 3, {OPERATION: "chat", "gen_ai.usage.input_tokens": 9})),
+    ("models", "", _log(5, "How long?", "bridge", 1)),
+    ("models", "", _log(6, "How long?", "27 m", 2)),
+    ("models", "", _log(6, "How long?", "2.7 km", 3)),
+]
+
+
+def _arrive(store: Store, arrivals: list[tuple[str, str, dict[str, Any]]], now: float) -> None:
+    """One export of a collector that took it from several processes, of each signal."""
+    spans = [_process(name, by, spans=[one]) for name, by, one in arrivals if "name" in one]
+    logs = [_process(name, by, logRecords=[one]) for name, by, one in arrivals if "name" not in one]
+    for signal, key, parts in (("traces", "resourceSpans", spans), ("logs", "resourceLogs", logs)):
+        batch = decode(signal, json.dumps({key: parts}).encode(), is_json=True)  # type: ignore[arg-type]
+        assert not batch.rejected
+        store.span_records.put(batch.spans, batch.logs, int(now * 1000))
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    order=st.permutations(ARRIVALS),
+    again=st.lists(st.sampled_from(ARRIVALS), max_size=4),
+    cuts=st.sets(st.integers(1, len(ARRIVALS) + 3), max_size=4),
+)
+def test_spans_and_logs_of_several_processes_end_in_the_same_row_in_every_order(
+    tmp_path_factory: pytest.TempPathFactory,
+    order: list[tuple[str, str, dict[str, Any]]],
+    again: list[tuple[str, str, dict[str, Any]]],
+    cuts: set[int],
+) -> None:
+    clock = Clock()
+    arrivals = [*order, *again]
+    with Store.open(tmp_path_factory.mktemp("order") / "store.db") as store:
+        job = AssemblyJob(store.span_records, now=clock)
+        for begin, end in pairwise([0, *sorted(cuts), len(arrivals) + 3]):
+            _arrive(store, arrivals[begin:end], clock.now)
+            clock.now += 700
+            job.catch_up()
+        (row,) = stored_rows(store)
+    assert row["row"]["question"] == "How long?"
+    assert row["row"]["response"] == "2.7 km"
+    assert row["row"]["contexts"] == [{"text": "b"}]
+    assert row["row"]["usage"]["input_tokens"] == 16
+    assert row["scope"] == SCOPE
+    assert row["retrievals"] == [{"query": "bridge", "documents": 1}]
 
 
 def test_content_in_log_records_is_that_of_their_spans(store: Store) -> None:

@@ -29,7 +29,7 @@ class Records:
     def put(
         self, spans: Sequence[StoredSpan], logs: Sequence[StoredLog], received: int
     ) -> tuple[int, int]:
-        assert self.may.wait(20)
+        assert self.may.wait(120)
         if self.failing:
             raise EnvironmentFailure("E0506", "The disk is full.")
         self.commits.append(len(spans))

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Table, delete, func, select, tuple_, update
+from sqlalchemy import Connection, Table, case, delete, func, select, tuple_, update
 
 from ragassay.store import schema
 from ragassay.store.access import IN_LIST, Access
@@ -24,9 +25,12 @@ _SPANS_A_STEP = 2_000
 """Spans that the index of traces is moved on by, or that retention deletes, in one transaction: a
 writer waits for no more than that.
 """
+_MOST_COUNTED = 100_000
+"""Spans that are counted one by one: a page that counts millions takes a second and more."""
 _SPANS_AT_ONCE = 32
 """Spans that are read into memory together: each may have megabytes."""
 _CURSOR = "traces"
+_LOG_CURSOR = "logs of traces"
 _WRITERS = "spans"
 _CHANGES = "rows of traces"
 
@@ -104,6 +108,17 @@ class NumberedLog(NamedTuple):
     hash: bytes
 
 
+class Totals(NamedTuple):
+    """How much is stored. is_about: whether the spans are those between the first number and the
+    last, some of which may have been left out.
+    """
+
+    spans: int
+    is_about: bool
+    traces: int
+    rows: int
+
+
 class SpanRecords:
     """The spans and their rows in one open store. Thread-safe."""
 
@@ -115,7 +130,8 @@ class SpanRecords:
         self, spans: Sequence[StoredSpan], logs: Sequence[StoredLog], received: int
     ) -> tuple[int, int]:
         """Store spans and log records in one commit; durable when it returns. received:
-        milliseconds since 1970. Returns how many of each are new.
+        milliseconds since 1970. Returns how many of each are new. Of two spans with the same ids
+        that differ, the one that ended later stays, in whatever order they come.
         """
 
         known = self._origins
@@ -139,6 +155,8 @@ class SpanRecords:
                 for s in spans
             ]
             new_spans = _insert_new(connection, schema.spans, _SPAN_COLUMNS, values)
+            if new_spans < len(values):
+                _replace_earlier(connection, values)
             logged = [(_digest(log.payload), log.trace, received, log.payload) for log in logs]
             new_logs = _insert_new(connection, schema.span_logs, _LOG_COLUMNS, logged)
             return new_spans, new_logs
@@ -167,24 +185,12 @@ class SpanRecords:
         return numbers
 
     def index_traces(self) -> int:
-        """Take the next spans into the index of traces; how many there were, 0 when all are."""
+        """Take the next spans and log records into the index of traces; how many there were, 0 when
+        all are.
+        """
 
         def work(connection: Connection) -> int:
-            position = connection.scalar(
-                select(schema.cursors.c.position).where(schema.cursors.c.name == _CURSOR)
-            )
-            table = schema.spans.c
-            query = (
-                select(table.id, table.key, table.root, table.complete, table.received)
-                .where(table.id > (position or 0))
-                .order_by(table.id)
-                .limit(_SPANS_A_STEP)
-            )
-            page = connection.execute(query).all()
-            if page:
-                _note_traces(connection, page)
-                _move(connection, _CURSOR, page[-1].id, position is None)
-            return len(page)
+            return _index_spans(connection) + _index_logs(connection)
 
         return self._access.write(work)
 
@@ -400,7 +406,22 @@ class SpanRecords:
 
     def counts(self) -> dict[str, int]:
         """How many spans, log records, traces and rows are stored."""
-        tables = (schema.spans, schema.span_logs, schema.traces, schema.trace_rows)
+        return self._counts((schema.spans, schema.span_logs, schema.traces, schema.trace_rows))
+
+    def totals(self) -> Totals:
+        """How many spans, traces and rows are stored, at once also where there are millions."""
+        spans = schema.spans.c.id
+        counted = self._counts((schema.traces, schema.trace_rows))
+        traces, rows = counted["traces"], counted["trace_rows"]
+        if self._access.lacks(schema.spans):
+            return Totals(0, False, traces, rows)
+        first, last = (self._access.scalar(select(end(spans))) for end in (func.min, func.max))
+        numbers = 0 if first is None or last is None else int(last) - int(first) + 1
+        if numbers > _MOST_COUNTED:
+            return Totals(numbers, True, traces, rows)
+        return Totals(self._counts((schema.spans,))["spans"], False, traces, rows)
+
+    def _counts(self, tables: Sequence[Table]) -> dict[str, int]:
         if self._access.lacks(schema.spans):
             return {table.name: 0 for table in tables}
         return {
@@ -421,7 +442,7 @@ class SpanRecords:
                 # A range, not a list; a clock that was set back leaves younger ones in it.
                 is_old = (table.id <= old[-1]) & (table.received < received)
                 connection.execute(delete(schema.spans).where(is_old))
-                _step_back(connection)
+                _step_back(connection, _CURSOR, schema.spans)
             return len(old)
 
         dropped = self._access.write(work)
@@ -445,23 +466,25 @@ class SpanRecords:
             gone = [row.id for row in connection.execute(stale)]
             if gone:
                 connection.execute(delete(schema.span_logs).where(logs.id.in_(gone)))
+                _step_back(connection, _LOG_CURSOR, schema.span_logs)
             return len(ids) + len(gone)
 
         while self._access.write(work):
             pass
 
 
-def _step_back(connection: Connection) -> None:
-    """Set the cursor to the last span that is left, where it stands behind it: numbers go on from
+def _step_back(connection: Connection, name: str, table: Table) -> None:
+    """Set a cursor to the last record that is left, where it stands behind it: numbers go on from
     the largest that is there, and those that come next would be taken for known.
     """
-    cursors, spans = schema.cursors, schema.spans.c
-    last = connection.scalar(select(func.max(spans.id))) or 0
-    behind = (cursors.c.name == _CURSOR) & (cursors.c.position > last)
+    cursors = schema.cursors
+    last = connection.scalar(select(func.max(table.c.id))) or 0
+    behind = (cursors.c.name == name) & (cursors.c.position > last)
     connection.execute(update(cursors).where(behind).values(position=last))
 
 
 _MOST_ORIGINS = 10_000
+_ROWS_A_STATEMENT = 128
 _SPAN_COLUMNS = ("key", "origin", "root", "complete", "started", "ended", "received", "payload")
 _LOG_COLUMNS = ("hash", "trace", "received", "payload")
 
@@ -476,13 +499,93 @@ def _insert_new(
     """Insert those rows that break no unique key; how many."""
     if not values:
         return 0
-    sign = "?" if connection.dialect.name == "sqlite" else "%s"
-    signs = ", ".join([sign] * len(names))
-    result = connection.exec_driver_sql(
-        f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({signs}) ON CONFLICT DO NOTHING",
-        list(values),
+    insert = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES "
+    if connection.dialect.name != "sqlite":
+        row = f"({', '.join(['%s'] * len(names))})"
+        statement = f"{insert}{row} ON CONFLICT DO NOTHING"
+        return connection.exec_driver_sql(statement, list(values)).rowcount
+    # Many rows a statement: at the end of each one this thread has to wait until another one that
+    # computes, such as the assembler's, lets go of the interpreter.
+    row = f"({', '.join(['?'] * len(names))})"
+    new = 0
+    for first in range(0, len(values), _ROWS_A_STATEMENT):
+        part = values[first : first + _ROWS_A_STATEMENT]
+        statement = f"{insert}{', '.join([row] * len(part))} ON CONFLICT DO NOTHING"
+        new += connection.exec_driver_sql(statement, tuple(chain.from_iterable(part))).rowcount
+    return new
+
+
+_REPLACED = """
+UPDATE spans SET id = {id}, origin = ?, root = ?, complete = ?, started = ?, ended = ?,
+received = ?, payload = ? WHERE key = ? AND (ended < ? OR (ended = ? AND payload < ?))
+"""
+
+
+def _replace_earlier(connection: Connection, values: Sequence[tuple[Any, ...]]) -> None:
+    """Put these spans in the place of those with the same ids that ended earlier, or, at the same
+    time, hold the lesser bytes. They get the next numbers, or the index of traces would pass them
+    over.
+    """
+    if connection.dialect.name == "sqlite":
+        statement = _REPLACED.format(id="(SELECT max(id) + 1 FROM spans)")
+    else:
+        statement = _REPLACED.format(id="DEFAULT").replace("?", "%s")
+    connection.exec_driver_sql(
+        statement,
+        [
+            (origin, root, complete, started, ended, received, payload, key, ended, ended, payload)
+            for key, origin, root, complete, started, ended, received, payload in values
+        ],
     )
-    return result.rowcount
+
+
+def _position(connection: Connection, name: str) -> int | None:
+    """Where a cursor stands, None before it was ever moved."""
+    cursors = schema.cursors.c
+    return connection.scalar(select(cursors.position).where(cursors.name == name))
+
+
+def _index_spans(connection: Connection) -> int:
+    """Take the next spans into the index of traces; how many there were."""
+    position = _position(connection, _CURSOR)
+    table = schema.spans.c
+    query = (
+        select(table.id, table.key, table.root, table.complete, table.received)
+        .where(table.id > (position or 0))
+        .order_by(table.id)
+        .limit(_SPANS_A_STEP)
+    )
+    page = connection.execute(query).all()
+    if page:
+        _note_traces(connection, page)
+        _move(connection, _CURSOR, page[-1].id, position is None)
+    return len(page)
+
+
+def _index_logs(connection: Connection) -> int:
+    """Have traces put together again for which log records came since; how many records there were.
+    Those that came before all spans of their trace are read with these.
+    """
+    position = _position(connection, _LOG_CURSOR)
+    table, traces = schema.span_logs.c, schema.traces.c
+    query = (
+        select(table.id, table.trace, table.received)
+        .where(table.id > (position or 0))
+        .order_by(table.id)
+        .limit(_SPANS_A_STEP)
+    )
+    page = connection.execute(query).all()
+    last: dict[bytes, int] = {}
+    for row in page:
+        trace = bytes(row.trace)
+        last[trace] = max(row.received, last.get(trace, 0))
+    for trace, received in last.items():
+        later = case((traces.last_received < received, received), else_=traces.last_received)
+        noted = update(schema.traces).where(traces.trace == trace)
+        connection.execute(noted.values(dirty=True, last_received=later))
+    if page:
+        _move(connection, _LOG_CURSOR, page[-1].id, position is None)
+    return len(page)
 
 
 def _move(connection: Connection, name: str, position: int, is_new: bool) -> None:

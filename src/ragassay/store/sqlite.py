@@ -137,7 +137,7 @@ class SqliteDatabase(_SqliteFile):
         """Bring the schema to `schema.HEAD`, after a copy to `PATH.<version>.backup` where it is
         older.
         """
-        with self._guard(), self.waits.on(LOCKED), self._lock.hold():
+        with self._guard(), self._turn():
             with self._writer.connect() as connection:
                 version = migrate.version(connection, self.location)
             if version == schema.HEAD:
@@ -161,7 +161,7 @@ class SqliteDatabase(_SqliteFile):
         """One transaction under the lock of writers; on disk when it returns."""
         deadline = time.monotonic() + READER_PATIENCE_S
         while True:
-            with self._guard(), self.waits.on(LOCKED), self._lock.hold():
+            with self._guard(), self._turn():
                 self._check_file()
                 if self._has_room():
                     return self._written(work)
@@ -184,6 +184,14 @@ class SqliteDatabase(_SqliteFile):
         super().close()
         self._writer.dispose()
         self._lock.close()
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Hold the lock of writers. A wait is told where another process has it, and not where
+        another thread of this one is writing.
+        """
+        with self._lock.among_threads, self.waits.on(LOCKED), self._lock.hold():
+            yield
 
     def _written(self, work: Callable[[Connection], T]) -> T:
         try:
@@ -454,14 +462,14 @@ class WriterLock:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._thread = threading.RLock()
+        self.among_threads = threading.RLock()
         self._depth = 0
         self._folder: int | None = os.open(folder, os.O_RDONLY) if fcntl is not None else None
 
     @contextlib.contextmanager
     def hold(self) -> Iterator[None]:
         """Wait for the lock and hold it. Raises TimeoutError after PATIENCE_S."""
-        with self._thread:
+        with self.among_threads:
             self._depth += 1
             try:
                 if self._depth == 1:

@@ -17,6 +17,7 @@ import orjson
 
 from ragassay.core import NothingToDo, SetupError
 from ragassay.datasets.spans.rows import Assembly, TurnRow
+from ragassay.datasets.spans.span import sorted_bytes
 from ragassay.store import Store
 
 PREFIX = "traces:"
@@ -53,7 +54,7 @@ def packed(row: TurnRow) -> bytes:
     }
     if row.turn.failed is not None:
         stored["failed"] = row.turn.failed
-    return orjson.dumps(stored, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
+    return sorted_bytes(stored)
 
 
 def is_received(rows: str) -> bool:

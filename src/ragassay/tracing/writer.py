@@ -16,13 +16,13 @@ from ragassay.store.spans import SpanRecords, StoredLog, StoredSpan
 from ragassay.tracing.counters import Counters
 from ragassay.tracing.decoding import Batch
 
-MOST_WAITING = 16 << 20
+MOST_WAITING = 10 << 20
 """Bytes of spans that wait for a commit; what comes beyond is refused, so that whoever waits does
 not wait long, and the memory has a bound.
 """
 _MOST_RECORDS = 8_192
-_MOST_BYTES = 8 << 20
-"""Of one commit."""
+_MOST_BYTES = 5 << 20
+"""Of one commit: half of what may wait, so that a request waits for two commits and no more."""
 _PATIENCE_AT_END_S = 10.0
 
 
