@@ -89,6 +89,13 @@ def test_a_sheet_without_labels_is_an_error_that_says_why(
     assert why in str(caught.value)
 
 
+def test_a_sheet_is_read_with_the_semicolons_that_a_spreadsheet_gave_it(tmp_path: Path) -> None:
+    (tmp_path / "sheet.csv").write_text(
+        "id;question;response;declines\nx;Which, then?;No, sir.;yes\n"
+    )
+    assert read_label_sheet(tmp_path / "sheet.csv") == {"x": True}
+
+
 def test_labels_of_another_test_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "sheet.csv").write_text("id,declines\nsomewhere|negative,yes\n")
     with pytest.raises(DataError, match="E1108"):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from ragassay.core import DataError, NothingToDo
+from ragassay.core import DataError, NothingToDo, SetupError
 from ragassay.testsets.chunks import chunks
 from ragassay.testsets.corpus import read_corpus
 from ragassay.testsets.documents import read_documents
@@ -124,6 +125,25 @@ def test_documents_that_all_say_the_same_are_one() -> None:
     corpus = read_corpus([{"id": str(n), "text": TEXT} for n in range(5)])
     assert corpus.documents == ["0"]
     assert corpus.repeated == 4
+
+
+@pytest.mark.parametrize(
+    ("ending", "package", "kind"), [("html", "bs4", "HTML"), ("pdf", "pypdf", "PDF")]
+)
+def test_a_file_without_its_library_is_left_out_of_a_folder_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, package: str, kind: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    (tmp_path / f"a.{ending}").write_text(f"<p>{TEXT}</p>")
+    (tmp_path / "b.txt").write_text(TEXT)
+    documents, skipped = read(tmp_path)
+    assert list(documents) == ["b.txt"]
+    assert skipped == {
+        f"a.{ending}": f"Reading {kind} needs a package that is not installed."
+        " To read it: pip install 'ragassay[documents]'"
+    }
+    with pytest.raises(SetupError, match="E0416"):
+        read(tmp_path / f"a.{ending}")
 
 
 def test_no_documents_are_an_error_that_says_why(tmp_path: Path) -> None:

@@ -12,7 +12,15 @@ from ragassay.testsets.corpus import Corpus, read_corpus
 from ragassay.testsets.duplicates import Duplicates
 from ragassay.testsets.gates.answers import holds, same
 from ragassay.testsets.gates.run import failed, rule_verdicts
-from ragassay.testsets.values import REASONING, SIMPLE, UNANSWERABLE, Evidence, Question, Turn
+from ragassay.testsets.values import (
+    BRIDGE,
+    REASONING,
+    SIMPLE,
+    UNANSWERABLE,
+    Evidence,
+    Question,
+    Turn,
+)
 from support.small_town import PAGES
 
 
@@ -111,6 +119,24 @@ def test_steps_are_calculated_again(corpus) -> None:
     invented = replace(question, steps=("1950 - 1922 = 28",))
     assert gate(invented, corpus) == "answerable from the evidence"
     assert gate(replace(question, evidence=evidence[:1]), corpus) != ""
+
+
+@pytest.mark.parametrize(
+    ("question", "failing"),
+    [
+        ("When was the person who designed the Harbour Museum born?", ""),
+        ("When was the architect of the Harbour Museum born?", ""),
+        # The question names the link, so that the second quote alone answers it.
+        ("When was Lena Ortiz born?", "each hop needed"),
+    ],
+)
+def test_each_quote_of_a_chain_has_to_be_needed(corpus, question, failing) -> None:
+    evidence = (
+        quoted(corpus, "harbour.md", "The Harbour Museum was\ndesigned by Lena Ortiz."),
+        quoted(corpus, "lena.md", "Lena Ortiz was born in Vigo in 1871."),
+    )
+    chain = Question("q", question, "1871", BRIDGE, evidence)
+    assert gate(chain, corpus) == failing
 
 
 def test_an_unanswerable_question_that_a_passage_answers_fails(corpus) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import ragassay
-from ragassay.core import BudgetExhausted, NothingToDo, SetupError
+from ragassay.core import BudgetExhausted, Incomplete, NothingToDo, SetupError
 from ragassay.testing import LLMServer
 from ragassay.testsets.results import Prepared
 from support.small_town import PAGES, write_pages
@@ -36,7 +36,8 @@ def make(server: LLMServer, folder: Path, **options: Any) -> Any:
         "price": "1,2",
         "store": folder / "store.db",
     }
-    return ragassay.make_testset(DOCUMENTS, **{**given, **options})
+    documents = options.pop("documents", DOCUMENTS)
+    return ragassay.make_testset(documents, **{**given, **options})
 
 
 def test_a_cap_on_dollars_holds_over_two_attempts(tmp_path: Path) -> None:
@@ -91,6 +92,31 @@ def test_a_writer_that_repeats_itself_leaves_a_gap_with_its_reason(tmp_path: Pat
     (gap,) = made.gaps
     assert (gap.asked, gap.delivered) == (4, 1)
     assert "no quote of the reply is in the passages" in gap.reason
+
+
+def test_a_writer_that_refuses_is_not_asked_on(tmp_path: Path) -> None:
+    with (
+        LLMServer(answer=lambda body: "I'm sorry, but I can't help with that.") as server,
+        pytest.raises(Incomplete, match="E0807") as caught,
+    ):
+        make(server, tmp_path, size=40)
+    assert server.calls == 8
+    assert "the writer refused (8)" in str(caught.value)
+
+
+def test_what_takes_two_documents_is_not_asked_of_one(tmp_path: Path) -> None:
+    with (
+        LLMServer(answer=answers) as server,
+        pytest.raises(Incomplete, match="E0807") as caught,
+    ):
+        make(
+            server,
+            tmp_path,
+            documents=DOCUMENTS[:1],
+            types=["multi-hop bridge", "multi-hop compare"],
+        )
+    assert server.calls == 0
+    assert "there is no second document" in str(caught.value)
 
 
 def test_a_checker_that_finds_another_answer_turns_the_question_away(tmp_path: Path) -> None:

@@ -82,6 +82,15 @@ def test_a_sheet_that_says_neither_is_an_error_with_its_line(tmp_path, said, why
     assert why in str(caught.value)
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_a_sheet_is_read_with_the_separator_that_a_spreadsheet_gave_it(tmp_path, mark) -> None:
+    sheet = tmp_path / "sheet.csv"
+    head, row = ["id", "question", "accept"], ["q1", '"When, then?"', "no"]
+    text = "\ufeff" + mark.join(head) + "\r\n" + mark.join(row) + "\r\n"
+    sheet.write_text(text, encoding="utf-8")
+    assert read_labels(sheet, questions(3)) == {"q1": False}
+
+
 def test_another_file_is_no_sheet(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match="E0805"):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragassay.core import DataError, digest, shorten
+from ragassay.datasets.sheets import read_sheet
 from ragassay.report.pages import write_whole
 from ragassay.scoring.ppi import Estimate, estimate
 from ragassay.stress.outcomes import Outcome
@@ -120,8 +121,7 @@ def read_label_sheet(path: Path) -> dict[str, bool]:
     """
     labels: dict[str, bool] = {}
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
+        rows = read_sheet(path)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise _no_sheet(path, str(error)) from error
     if not rows or not {"id", "declines"} <= set(rows[0]):

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ragassay.core import DataError, SetupError, digest, shorten
+from ragassay.datasets.sheets import read_sheet
 from ragassay.report.pages import write_whole
 from ragassay.scoring.intervals import exact_rate_interval
 from ragassay.testsets.plan import apportion
@@ -79,8 +80,7 @@ def read_labels(path: Path, questions: Sequence[Question]) -> dict[str, bool]:
     known = {question.id for question in questions}
     labels: dict[str, bool] = {}
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
+        rows = read_sheet(path)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise _no_sheet(path, str(error)) from error
     if not rows or not {"id", "accept"} <= set(rows[0]):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ragassay.core import DataError
+from ragassay.core import DataError, SetupError
 from ragassay.testsets.documents.files import READ_AS_TEXT, read_file
 from ragassay.testsets.documents.records import RECORD_ENDINGS, read_records
 from ragassay.testsets.values import Document, Skipped
@@ -24,7 +24,8 @@ def read_documents(source: object, skipped: list[Skipped]) -> Iterator[Document]
 
     A folder is read with what is below it, in the order of names; with a corpus.jsonl in it, it is
     BEIR's, and that file alone is read. skipped: grows by what could not be read. Raises DataError
-    E0801 where there is no such path.
+    E0801 where there is no such path, SetupError E0416 where a path names one file and the library
+    for its kind is not installed; in a folder such a file is left out, with what to install.
     """
     if not isinstance(source, str | Path):
         yield from _in_memory(source, skipped)
@@ -47,8 +48,12 @@ def read_documents(source: object, skipped: list[Skipped]) -> Iterator[Document]
     for file in sorted(path.rglob("*")):
         name = file.relative_to(path)
         is_hidden = any(part.startswith(".") for part in name.parts)
-        if file.is_file() and not is_hidden:
+        if not file.is_file() or is_hidden:
+            continue
+        try:
             yield from _read(file, name.as_posix(), skipped)
+        except SetupError as error:
+            skipped.append(Skipped(name.as_posix(), f"{error.what} To read it: {error.fix}"))
 
 
 def _read(path: Path, name: str, skipped: list[Skipped]) -> Iterator[Document]:

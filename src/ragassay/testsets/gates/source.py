@@ -154,11 +154,21 @@ def hops_gate(question: Question) -> GateVerdict:
     if len(question.evidence) < 2:
         return GateVerdict(HOPS, False, "one quote for several hops")
     for left_out in question.evidence:
-        rest = [evidence.quote for evidence in question.evidence if evidence is not left_out]
-        if question.type == BRIDGE:
-            # The link stands in the first quote and nowhere in the question.
-            continue
-        own = set(_NUMBER.findall(left_out.quote)) - set(_NUMBER.findall(" ".join(rest)))
-        if not own and set(stems(left_out.quote)) <= set(stems(" ".join(rest))):
+        others = [evidence.quote for evidence in question.evidence if evidence is not left_out]
+        if not _is_needed(question, left_out.quote, " ".join(others)):
             return GateVerdict(HOPS, False, "one quote says nothing that the others do not")
     return GateVerdict(HOPS, True, "each quote gives a fact of its own")
+
+
+def _is_needed(question: Question, quote: str, others: str) -> bool:
+    """Whether a quote gives something that the others do not: a part of the answer, or of a chain
+    what the question says of its link.
+    """
+    if question.type == BRIDGE:
+        if not holds(others, question.reference):
+            return True
+        own = set(stems(quote)) - set(stems(others))
+        return bool(own & set(stems(question.question)))
+    if set(_NUMBER.findall(quote)) - set(_NUMBER.findall(others)):
+        return True
+    return not set(stems(quote)) <= set(stems(others))

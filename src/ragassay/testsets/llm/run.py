@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from ragassay.core import digest
@@ -34,6 +34,11 @@ _SHOWN = 5
 _AT_ONCE = 64
 """Slots of one step: what is accepted in it is known to the next one."""
 
+_FIRST = 8
+"""Slots of the first step. A writer that has no question for any of them is not asked on."""
+
+_ONE_DOCUMENT = GateVerdict("there is no second document", False, "nothing was asked")
+
 
 @dataclass
 class ModelFilling:
@@ -48,35 +53,51 @@ class ModelFilling:
     checker: Checker | None
     seed: int = 0
     told: Callable[[int, int], None] | None = None
+    _asked: int = 0
+    _read: int = 0
     _given: Counter[int] = field(default_factory=Counter)
     _orders: dict[str, list[int]] = field(default_factory=dict)
 
     async def run(self) -> None:
         """Fill what can be filled, in at most ROUNDS proposals a slot."""
-        for number in range(ROUNDS):
-            slots = self.made.open_slots()
-            for start in range(0, len(slots), _AT_ONCE):
-                await self._step(slots[start : start + _AT_ONCE], number)
-                if self.told is not None:
-                    sent = self.purchases.ledger.confirmed.calls
-                    self.told(len(self.made.accepted), sent)
+        await self._rounds()
         for reason, count in self.purchases.failures.most_common(3):
             self.made.notes.append(f"{count} calls gave no reply: {reason}")
 
+    async def _rounds(self) -> None:
+        for number in range(ROUNDS):
+            for slots in _steps(self.made.open_slots(), is_first=number == 0):
+                await self._step(slots, number)
+                if self.told is not None:
+                    sent = self.purchases.ledger.confirmed.calls
+                    self.told(len(self.made.accepted), sent)
+                if self._asked >= _FIRST and not self._read:
+                    told = f"none of {self._asked} replies held a question"
+                    self.made.notes.append(f"{told}, so the writer was not asked on")
+                    return
+
     async def _step(self, slots: list[Slot], number: int) -> None:
-        chosen = [self._passages(slot, number) for slot in slots]
+        chosen = []
+        for slot in slots:
+            passages = self._passages(slot, number)
+            if slot.type in (BRIDGE, COMPARE) and len(passages) < 2:
+                self.made.reject(slot, _ONE_DOCUMENT, "")
+            else:
+                chosen.append((slot, passages))
         calls = []
-        for slot, passages in zip(slots, chosen, strict=True):
+        for slot, passages in chosen:
             known = self._known(passages[0].document)
             calls.append(write_call(self.writer, slot, passages, known, number))
         replies = await self.purchases.ask(calls)
+        self._asked += len(calls)
         proposed: list[tuple[Slot, Question, tuple[GateVerdict, ...]]] = []
-        for slot, passages, reply in zip(slots, chosen, replies, strict=True):
+        for (slot, passages), reply in zip(chosen, replies, strict=True):
             topic = self.made.corpus.topic(passages[0].document)
             question = read_question(reply, slot, passages, topic, self.writer)
             if isinstance(question, str):
                 self.made.reject(slot, GateVerdict(question, False, "no question could be read"))
                 continue
+            self._read += 1
             verdicts = rule_verdicts(question, self.made.corpus)
             bad = failed(verdicts) or self._duplicate(question)
             if bad is not None:
@@ -141,6 +162,15 @@ class ModelFilling:
             for name, places in self._orders.items():
                 random.Random(digest(self.seed, name)).shuffle(places)
         return self._orders[topic]
+
+
+def _steps(slots: list[Slot], *, is_first: bool) -> Iterator[list[Slot]]:
+    """The slots that are asked about at once: few in the very first step."""
+    few = _FIRST if is_first else 0
+    if slots[:few]:
+        yield slots[:few]
+    for start in range(few, len(slots), _AT_ONCE):
+        yield slots[start : start + _AT_ONCE]
 
 
 def _partner(corpus: Corpus, passage: Passage) -> Passage | None:
