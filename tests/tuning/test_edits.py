@@ -229,6 +229,25 @@ def test_an_example_may_not_hold_rows_that_must_stay_unseen():
         GUARD.applied([Edit(Action.ADD, Kind.EXAMPLE, example=example)])
 
 
+@pytest.mark.parametrize(
+    ("seen", "copy"),
+    [
+        (
+            "the tunnel was opened by nobody",
+            "ｔｈｅ ｔｕｎｎｅｌ ｗａｓ ｏｐｅｎｅｄ ｂｙ ｎｏｂｏｄｙ",
+        ),
+        ("トンネルは千九百三十一年に開通しました。", "トンネルは千九百三十一年に開通した。"),
+        ("隧道于一九三一年由无人正式开放通车。", "如果写着隧道于一九三一年由无人正式"),
+    ],
+    ids=["wide letters", "Japanese", "Chinese"],
+)
+def test_a_copy_is_known_in_other_letters_and_in_scripts_without_blanks(seen, copy):
+    guard = EditGuard(GROUNDED, shingles_of([seen]))
+    with pytest.raises(Refused, match="five words in a row"):
+        guard.check_text(f"It says: {copy}")
+    guard.check_text("Each number of the answer is compared with the passage.")
+
+
 def test_words_that_the_rubric_had_before_are_no_copies():
     own = EditGuard(GROUNDED, shingles_of([GROUNDED.system_prompt()]))
     assert own.applied([added("The same subject, names or words support nothing.")])

@@ -18,8 +18,11 @@ import pytest
 import ragassay
 from ragassay.core import BudgetExhausted, DataError, NothingToDo, ProviderError, SetupError
 from ragassay.testing import Body, LLMServer
-from ragassay.tuning.optimise import Progress
+from ragassay.tuning.aim_words import read_aim
+from ragassay.tuning.labels import labels_of
+from ragassay.tuning.optimise import Asked, Progress
 from ragassay.tuning.reports import plan_lines
+from ragassay.tuning.target import target_of
 from support.number_judge import RUBRIC, answers, judge, labelled_rows
 from support.present import present
 
@@ -132,6 +135,23 @@ def test_sealed_rows_are_opened_once_and_another_search_is_refused_before_it_pay
     assert server.calls == bought
 
 
+def test_one_file_of_labels_holds_several_searches(tmp_path: Path) -> None:
+    """By `where` or by another column of labels: else one would take the other's openings."""
+    labels = [{**row, "half": "ab"[n % 2], "second": row["label"]} for n, row in enumerate(rows())]
+    labels[0]["second"] = 1 - labels[0]["second"]
+    file = tmp_path / "labels.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in labels))
+    target = target_of("groundedness", "offline")
+
+    def key(**options: Any) -> str:
+        found = labels_of(file, target.needs, **options)
+        return Asked(target, found, read_aim("kappa"), "offline").key
+
+    keys = [key(), key(where=["half=a"]), key(where=["half=b"]), key(label="second")]
+    assert len(set(keys)) == 4
+    assert key() == keys[0]
+
+
 def test_rows_that_can_certify_nothing_stay_sealed(ask: Any, server: LLMServer) -> None:
     """60 rows of 20 documents: 18 sealed rows of 6, with which no gain can be told from chance."""
     few = [{**row, "cluster": str(n // 3)} for n, row in enumerate(rows()[:60])]
@@ -205,6 +225,25 @@ def test_a_judge_that_fails_on_a_third_of_the_rows_is_not_optimised(
     assert lost.value.code == "E0706"
 
 
+def test_a_judge_that_fails_when_it_is_asked_again_is_not_optimised(
+    ask: Any, server: LLMServer
+) -> None:
+    def fails(body: Body) -> Any:
+        return "I would rather not say." if server.calls > 120 else answers(body)
+
+    server.answer = fails
+    with pytest.raises(ProviderError) as lost:
+        ask(rows())
+    assert lost.value.code == "E0706"
+
+
+@pytest.mark.parametrize(
+    ("judge", "reads"), [("offline", False), ("local:models/nli", False), ("openai:gpt-5", True)]
+)
+def test_only_judges_that_read_a_rubric_are_searched_for_one(judge: str, reads: bool) -> None:
+    assert target_of("groundedness", judge).searchable is reads
+
+
 def without(field: str) -> list[Row]:
     return [{name: value for name, value in row.items() if name != field} for row in rows()]
 
@@ -240,13 +279,13 @@ def test_a_search_that_is_killed_goes_on_and_buys_nothing_twice(
     command += ["--judge", "openai:judge", "--reflector", "openai:reflector"]
     command += ["--base-url", server.url, "--aim", "accuracy"]
     killed = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while server.calls < 200 and time.monotonic() < deadline:
         time.sleep(0.01)
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     assert server.calls >= 200
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=100)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=500)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Certified: accuracy")
     # What was on its way when the process died, 32 calls at most, was answered to nobody.

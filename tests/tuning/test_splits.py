@@ -224,3 +224,30 @@ def test_a_row_is_known_by_its_texts_whatever_its_id_and_label_are():
     every = np.arange(3)
     assert len(set(marks_of(rows, every))) == 3
     assert marks_of(rows, every) == marks_of(other, every)
+
+
+def test_a_blank_or_a_capital_makes_no_other_row():
+    """Equal rows but for these stay together, and one that was opened is known again."""
+    truth = [True, False] * 30
+    texts = [{"response": f"Answer {i}."} for i in range(60)]
+    texts[59] = {"response": " ANSWER  8.\n"}
+    rows = labelled(truth, texts=texts)
+    found = split(rows)
+    assert found.joined == 1
+    assert found.rows.cluster[59] == found.rows.cluster[8]
+    log = Log()
+    found.sealed.open(log, "a", CAPS)
+    spaced = [{"response": each["response"].upper() + " "} for each in texts]
+    again = split(replace(rows, texts=tuple(spaced)))
+    assert log.opened(again.sealed.marks, "another") is not None
+
+
+def test_openings_of_before_that_rule_are_still_known():
+    texts = [{"response": f"Answer {i}."} for i in range(60)]
+    rows = labelled([True, False] * 30, texts=texts)
+    sealed = split(rows).sealed
+    log = Log()
+    log.log_opening(marks_of(rows, np.arange(60)), "before", CAPS)
+    with pytest.raises(SetupError) as refused:
+        sealed.open(log, "a", CAPS)
+    assert refused.value.code == "E0704"

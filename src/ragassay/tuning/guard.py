@@ -24,6 +24,9 @@ SHINGLE = 5
 
 _MOST_CHARS = 1_000
 _WORD = re.compile(r"\w+")
+# Scripts that set no blanks between words, of which so many letters stand for five words.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
+_UNSPACED_RUN = 10
 _TEMPLATE = re.compile(r"\{\{|\}\}|\{%|%\}|\{#|\$\{|<%|%>|`{3}|<\s*/?\s*script|__\w+__", re.I)
 _FENCE = re.compile(r"<{3,}|>{3,}|<\||\|>|\[/?INST\]|</?(?:system|assistant|user)>", re.I)
 _LINK = re.compile(r"\b[a-z][a-z0-9+.-]{1,12}://|\bwww\.|\bmailto:|\bjavascript:|\]\s*\(", re.I)
@@ -62,10 +65,16 @@ _TEXT_CHECKS: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def shingles(text: str) -> Iterator[str]:
-    """Every run of five words in a text, spelled one way."""
-    words = [word.casefold() for word in _WORD.findall(text)]
+    """Every run of five words in a text, spelled one way; of ten letters in a script without blanks
+    between words.
+    """
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    words = _WORD.findall(plain)
     for at in range(len(words) - SHINGLE + 1):
         yield " ".join(words[at : at + SHINGLE])
+    for letters in _UNSPACED.findall(plain):
+        for at in range(len(letters) - _UNSPACED_RUN + 1):
+            yield letters[at : at + _UNSPACED_RUN]
 
 
 def shingles_of(texts: Iterable[str]) -> frozenset[str]:

@@ -44,7 +44,7 @@ from ragassay.tuning.reports import optimisation_report
 from ragassay.tuning.search import SearchResult, SearchTask
 from ragassay.tuning.slices import Slice, find_slices
 from ragassay.tuning.spending import Spending
-from ragassay.tuning.splits import SHARES, Split, split
+from ragassay.tuning.splits import SHARES, Split, marks_of, split
 from ragassay.tuning.target import Target
 from ragassay.tuning.values import Answers, Part, Proposer, SearchCaps
 
@@ -123,9 +123,18 @@ class Asked:
 
     @property
     def key(self) -> str:
-        """Hash of all that decides which way the search goes."""
+        """Hash of all that decides which way the search goes.
+
+        The rows count as they were read: one file holds the rows of several searches, by `where` or
+        by another column of labels.
+        """
+        rows = self.labels.rows
         return digest(
-            self.labels.source_hash or [str(one) for one in self.labels.rows.ids],
+            self.labels.source_hash,
+            list(rows.ids),
+            marks_of(rows, np.arange(len(rows))),
+            rows.label.tolist(),
+            rows.cluster.tolist(),
             self.labels.cut,
             self.target.metric,
             self.target.rubric.digest,
@@ -296,6 +305,7 @@ class Optimiser:
         count = min(NOISE_ROWS, len(self.open_rows))
         places = np.sort(random.choice(len(self.open_rows), count, replace=False))
         again = self.bench.judge(base, self.open_rows[places], repeat=1)
+        _check_judged(again, self.bench)
         first = Answers(answers.score[places], answers.passes[places])
         table = coefficients.table(truth[judged], answers.passes[judged])
         return answers, aim, noise_floor(aim, truth[places], first, again, table)

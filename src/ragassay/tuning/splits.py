@@ -56,12 +56,13 @@ class OpeningLog(Protocol):
 class SealedPart:
     """The sealed rows. They are handed out once, after the opening was logged.
 
-    marks: of each row, see `marks_of`.
+    marks: of each row, see `marks_of`; plain: see `plain_marks_of`.
     """
 
-    def __init__(self, rows: IntArray, marks: Sequence[str]) -> None:
+    def __init__(self, rows: IntArray, marks: Sequence[str], plain: Sequence[str] = ()) -> None:
         self._rows = rows
         self._marks = tuple(marks)
+        self._plain = tuple(plain)
         self._is_open = False
 
     def __len__(self) -> int:
@@ -75,7 +76,7 @@ class SealedPart:
     @property
     def marks(self) -> frozenset[str]:
         """What the rows are known by, whichever file they come from."""
-        return frozenset(self._marks)
+        return frozenset((*self._marks, *self._plain))
 
     def open(self, log: OpeningLog, purpose: str, caps: SearchCaps) -> IntArray:
         """The indices of the rows. purpose: which candidates they are opened for; it counts for
@@ -87,7 +88,7 @@ class SealedPart:
         before = log.opened(self.marks, of_these)
         if before is not None or self._is_open:
             raise self.opened_before(before or "in this process")
-        log.log_opening(self._marks, of_these, caps)
+        log.log_opening((*self._marks, *self._plain), of_these, caps)
         self._is_open = True
         return self._rows
 
@@ -169,9 +170,21 @@ def marks_of(rows: LabelledRows, chosen: IntArray) -> list[str]:
     marks = []
     for i in chosen.tolist():
         texts = sorted(rows.texts[i].items()) if rows.texts else []
-        content = repr(texts or rows.ids[i])
-        marks.append(hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16])
+        marks.append(_hash(texts or rows.ids[i]))
     return marks
+
+
+def plain_marks_of(rows: LabelledRows, chosen: IntArray) -> list[str]:
+    """The same of the rows' texts without what blanks and capitals make of them: a row with a blank
+    more is a row that was seen. Openings hold both, as those before this rule hold the first alone.
+    """
+    if not rows.texts:
+        return []
+    return [_hash(_plain(rows.texts[i])) for i in chosen.tolist() if rows.texts[i]]
+
+
+def _hash(content: object) -> str:
+    return hashlib.sha256(repr(content).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 # ---- checks ----
@@ -230,8 +243,17 @@ def _word(passed: bool) -> str:
 
 
 def _contents(rows: LabelledRows) -> list[tuple[tuple[str, str], ...]]:
-    """What the judge reads of each row, as one comparable value; [] without texts."""
-    return [tuple(sorted(texts.items())) for texts in rows.texts]
+    """What the judge reads of each row, as one comparable value; [] without texts. Blanks and
+    capitals make no other row.
+    """
+    return [_plain(texts) for texts in rows.texts]
+
+
+def _plain(texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    plain = []
+    for name, text in sorted(texts.items()):
+        plain.append((name, " ".join(text.split()).casefold()))
+    return tuple(plain)
 
 
 def _equal_rows(rows: LabelledRows) -> list[list[int]]:
@@ -321,7 +343,7 @@ def _parts(rows: LabelledRows, part: IntArray, joined: int, notes: tuple[str, ..
     for name, of_part in zip(PARTS, chosen, strict=True):
         _check_classes(rows, name, of_part)
     train, validation, sealed = chosen
-    seal = SealedPart(sealed, marks_of(rows, sealed))
+    seal = SealedPart(sealed, marks_of(rows, sealed), plain_marks_of(rows, sealed))
     return Split(rows, train, validation, seal, joined, notes)
 
 

@@ -64,15 +64,18 @@ def target_of(name: str, judge: str, files: Sequence[str | os.PathLike[str]] = (
 
     Raises SetupError E0201 where there is none, E0705 for a metric without a rubric that rates.
     """
+    from ragassay.judges.composed.members import runs_here
     from ragassay.metrics import catalogue, parse
 
     registry = RubricRegistry.default().with_files(files, reserved=catalogue())
+    # Models of this machine read no rubric: no text of it changes their verdicts.
+    reads = not runs_here(judge.lower())
     if any(rubric.id == name for rubric in registry.custom):
         rubric = registry.get(name)
         mark = rubric.scale.pass_mark if rubric.scale is not None else None
         cut = 0.5 if mark is None or rubric.scale is None else rubric.scale.value(mark)
         own, others = _files(registry, rubric.id)
-        return Target(name, rubric, _needs(rubric), cut, judge != "offline", own, others)
+        return Target(name, rubric, _needs(rubric), cut, reads, own, others)
     metric = parse(name)
     rated = [registry.get(each) for each in metric.declaration.rubrics if each in registry]
     rated = [rubric for rubric in rated if rubric.scale is not None]
@@ -91,7 +94,7 @@ def target_of(name: str, judge: str, files: Sequence[str | os.PathLike[str]] = (
         rated[0],
         _needs(rated[0]),
         cut,
-        judge != "offline",
+        reads,
         file,
         others,
         metric,
