@@ -84,7 +84,7 @@ def run(block: Block, folder: Path) -> str:
             else ["bash", "-euo", "pipefail", "-c", script]
         )
         done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=500
         )
         if done.returncode != 0:
             return (

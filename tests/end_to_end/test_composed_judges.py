@@ -265,7 +265,7 @@ def test_after_kill_9_a_panel_buys_no_members_answer_twice(tmp_path: Path) -> No
         process = subprocess.Popen(
             [*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while server.stats()["answers"] < 20 and time.monotonic() < deadline:
             time.sleep(0.02)
         os.kill(process.pid, signal.SIGKILL)
@@ -319,17 +319,17 @@ def test_after_ctrl_c_what_a_member_answered_is_kept_and_nothing_is_bought_twice
             stderr=subprocess.DEVNULL,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while server.stats()["answers"] < 15 and time.monotonic() < deadline:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
+        assert process.wait(300) == 130
         assert 15 <= server.stats()["answers"] < 90
         again = subprocess.run(
             [sys.executable, "-m", "ragassay", "resume", "--store", store, "--json"],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
         )
         assert again.returncode == 0, again.stderr
         summary, books = json.loads(again.stdout), server.stats()

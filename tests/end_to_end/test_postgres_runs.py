@@ -43,7 +43,7 @@ def write(path: Path, count: int) -> Path:
 
 
 def wait_for_calls(server: ServerProcess, count: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while server.stats()["calls"] < count:
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -91,7 +91,7 @@ def test_a_crash_of_the_database_in_a_run_costs_no_call_and_no_judgment(
         before = server.stats()["calls"]
         wait_for_calls(server, min(180, before + 10))
         assert postgres.cut(database) >= 1
-        out, err = process.communicate(timeout=90)
+        out, err = process.communicate(timeout=400)
         books = server.stats()
     assert process.returncode == 0, err
     assert (books["calls"], books["answered_twice"]) == (180, 0)

@@ -107,7 +107,7 @@ def test_an_example_runs_from_the_command_line_as_its_readme_says(
         cwd=ROOT,
         capture_output=True,
         encoding="utf-8",
-        timeout=110,
+        timeout=500,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         check=False,
     )

@@ -89,7 +89,7 @@ def command(folder: Path, *arguments: str, code: int = 0) -> str:
         cwd=folder,
         env={**os.environ, **environment(folder)},
         capture_output=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     said = done.stderr.decode()

@@ -199,7 +199,7 @@ def test_the_deadline_must_be_a_time(tmp_path: Path) -> None:
 def test_the_threads_end_with_the_run(tmp_path: Path) -> None:
     before = {thread.ident for thread in threading.enumerate()}
     ragassay.evaluate(ROWS, [sick(spins)], metric_timeout=0.2, store=tmp_path / "s.db").close()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         left = [
             t
@@ -247,7 +247,7 @@ def test_a_program_ends_although_a_call_never_comes_back(tmp_path: Path) -> None
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=200,
         check=False,
     )
     assert "did not return within 0.3 s" in done.stdout + done.stderr
@@ -313,12 +313,12 @@ def test_a_signal_stops_a_run_whose_metric_hangs(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while not (tmp_path / "began").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     began = time.monotonic()
     running.send_signal(signal.SIGTERM)  # as Ctrl-C, which a shell may have its background ignore
-    _, said = running.communicate(timeout=30)
+    _, said = running.communicate(timeout=300)
     assert running.returncode == 130
     assert (
         time.monotonic() - began < 20

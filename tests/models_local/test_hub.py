@@ -96,7 +96,7 @@ def ask(hub: ModelHub, home: Path, name: str) -> str:
         capture_output=True,
         text=True,
         check=True,
-        timeout=100,
+        timeout=500,
     )
     return ended.stdout.strip()
 

@@ -350,7 +350,7 @@ class TestRepeatable:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(300)
         expected = [r.probability for r in MODEL.score(CALLS * 3)]
         assert results == {0: expected, 1: expected}
 
@@ -411,7 +411,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_model_that_was_used_works_on_in_a_forked_process() -> None:
     assert (
-        subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], timeout=120).returncode == 0
+        subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], timeout=500).returncode == 0
     )
 
 

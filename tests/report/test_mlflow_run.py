@@ -73,7 +73,7 @@ def written_and_read(address: str, store: Path, folder: Path) -> tuple[Any, Any]
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=500,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -45,7 +45,7 @@ class Tab:
         self.context = browser.new_context(**options)
         self.context.add_init_script(HOOK)
         self.page: Page = self.context.new_page()
-        self.page.set_default_timeout(15_000)
+        self.page.set_default_timeout(90_000)
         self.page.on("console", lambda message: self._say(message.text))
         self.page.on("pageerror", lambda error: self.seen.append(str(error)))
         self.page.on("dialog", self._dismiss)

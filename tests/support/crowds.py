@@ -72,7 +72,7 @@ def eight_runs(folder: Path, *, rows: int, runs: int = 8) -> dict[str, Any]:
     lost = wrong = 0
     with ServerProcess(latency=0.01) as server:
         victim = Victim(*command(source, server, folder / "clean.db"))
-        check_exit(victim.wait(120), 0)
+        check_exit(victim.wait(500), 0)
         expected, calls = canonical(folder / "clean.db"), server.stats()["calls"]
         server.script(reset=True)
         store = folder / "shared.db"
@@ -81,7 +81,7 @@ def eight_runs(folder: Path, *, rows: int, runs: int = 8) -> dict[str, Any]:
             for i in range(runs)
         ]
         for victim in victims:
-            check_exit(victim.wait(300), 0)
+            check_exit(victim.wait(500), 0)
             assert "locked" not in victim.err, victim.err
         books = settled(server)
         with Store.open(store) as held:

@@ -29,7 +29,7 @@ def answer(question, contexts):
         json.dumps(body).encode(),
         {"Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=30) as reply:
+    with urllib.request.urlopen(request, timeout=120) as reply:
         return json.load(reply)["choices"][0]["message"]["content"]
 """
 

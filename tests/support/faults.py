@@ -86,7 +86,7 @@ class Victim:
         """Whether it has ended."""
         return (self._at / "code").exists()
 
-    def wait(self, timeout: float = 60.0) -> int:
+    def wait(self, timeout: float = 300.0) -> int:
         """Its exit code, the negative number of the signal that ended it; I6 holds of what it
         printed.
         """
@@ -172,7 +172,7 @@ class Nursery:
             assert self._process.stdin is not None
             assert self._process.stdout is not None
             self._process.stdin.close()
-            self._process.wait(10)
+            self._process.wait(120)
             self._process.stdout.close()
             self._process = None
 

@@ -185,7 +185,7 @@ def fork() -> str:
     queue = context.SimpleQueue()
     child = context.Process(target=_child, args=(queue,))
     child.start()
-    child.join(60)
+    child.join(300)
     if child.is_alive():
         child.kill()
         raise AssertionError("the forked child hangs")

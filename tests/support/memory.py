@@ -41,7 +41,7 @@ def starve(
             server.script(reset=True)
             arguments = command(source, server, store, "-m", "groundedness", concurrency=16)
             victim = Victim(*arguments, prelude=STARVE.format(room=level))
-            code = victim.wait(120)
+            code = victim.wait(500)
             codes.append(code)
             assert code in (0, 5, -6, -11), (
                 f"exit code {code}: {victim.err}"
@@ -57,7 +57,7 @@ def starve(
             victim = Victim(
                 *(["resume", "--store", store, "--concurrency", 2] if begun else arguments)
             )
-            check_exit(victim.wait(120), 0)
+            check_exit(victim.wait(500), 0)
             check_run(store)
             check_ledger(ledger_of(store), settled(server))
     return {**counts, "codes": codes}

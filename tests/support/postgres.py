@@ -116,7 +116,7 @@ class Postgres:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=60,
+            timeout=300,
             cwd=self.folder,
             **run,
         )
@@ -191,7 +191,7 @@ class Postgres:
         """Stop it and take its files away."""
         assert self._watcher.stdin is not None
         self._watcher.stdin.close()
-        self._watcher.wait(30)
+        self._watcher.wait(300)
 
     def __enter__(self) -> Self:
         return self

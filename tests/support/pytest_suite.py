@@ -21,7 +21,6 @@ _OTHERS = (
     "hypothesispytest",
     "llmock",
     "anyio",
-    "pytest_cov",
     "rerunfailures",
     "timeout",
 )
@@ -75,7 +74,7 @@ class Suite:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
-            timeout=110,
+            timeout=500,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "100", **variables},
         )
         assert "INTERNALERROR" not in done.stdout, done.stdout

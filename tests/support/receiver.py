@@ -74,7 +74,7 @@ class Receiver:
     ) -> None:
         if self.process.poll() is None:
             self.killed()
-        self._reader.join(10)
+        self._reader.join(120)
         for stream in (self.process.stdout, self.process.stderr):
             assert stream is not None
             stream.close()
@@ -84,7 +84,7 @@ class Receiver:
         self._errors += self.process.stderr.read().splitlines()
 
     def _wait_until_ready(self) -> None:
-        until = time.monotonic() + 30
+        until = time.monotonic() + 300
         while time.monotonic() < until:
             try:
                 if httpx.get(f"{self.address}/readyz").status_code == 200:
@@ -101,8 +101,8 @@ class Receiver:
     def stopped(self) -> list[str]:
         """End it as Ctrl-C does; what it wrote to standard error."""
         self.process.send_signal(signal.SIGINT)
-        assert self.process.wait(20) == 0, self._errors
-        self._reader.join(10)
+        assert self.process.wait(120) == 0, self._errors
+        self._reader.join(120)
         return self._errors
 
     def metric(self, name: str) -> float:
@@ -115,7 +115,7 @@ class Receiver:
     def post(self, path: str, content: bytes, kind: str, **headers: str) -> httpx.Response:
         """One export by hand."""
         sent = {**self.headers, "content-type": kind, **headers}
-        return httpx.post(f"{self.address}{path}", content=content, headers=sent, timeout=30)
+        return httpx.post(f"{self.address}{path}", content=content, headers=sent, timeout=120)
 
 
 def send(receiver: Receiver, spans: Sequence[Mapping[str, Any]], scope: str) -> None:

@@ -74,7 +74,7 @@ class Shell:
             cwd=self.folder,
             capture_output=True,
             encoding="utf-8",
-            timeout=110,
+            timeout=500,
             env={**os.environ, "COLUMNS": "100", "PYTHONPATH": _PACKAGE},
         )
         assert done.returncode == code, (done.returncode, done.stdout, done.stderr)

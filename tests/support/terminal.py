@@ -42,7 +42,7 @@ def under_a_terminal(
     folder: Path,
     environment: Mapping[str, str],
     *,
-    timeout: float = 100,
+    timeout: float = 500,
     columns: int = 120,
 ) -> list[str]:
     """All that the terminal got of each `ragassay ARGUMENTS`; one process runs them one after

@@ -29,8 +29,8 @@ def both_to_the_end(folder: Path, *, rows: int, apart: float = 0.0) -> dict[str,
         first = Victim(*arguments, "--name", "first")
         time.sleep(apart)
         second = Victim(*arguments, "--name", "second")
-        check_exit(first.wait(120), 0)
-        check_exit(second.wait(120), 0)
+        check_exit(first.wait(500), 0)
+        check_exit(second.wait(500), 0)
         books = settled(server)
     ledgers = []
     with Store.open(store) as held:
@@ -87,7 +87,7 @@ def first_ends(folder: Path, how: str, *, rows: int = 60) -> dict[str, Any]:
             else:
                 first.kill(signal.SIGKILL if how == "killed" else signal.SIGINT)
         begun = time.monotonic()
-        check_exit(second.wait(60), 0)
+        check_exit(second.wait(500), 0)
         seconds = time.monotonic() - begun
         if how == "suspended":
             first.kill()

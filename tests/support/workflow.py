@@ -99,7 +99,7 @@ class Job:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
-            timeout=110,
+            timeout=500,
             check=False,
         )
         name = step.get("name", step["run"])

@@ -62,7 +62,7 @@ def viewing(shell: Shell, line: str) -> Iterator[list[str]]:
         yield [process.stdout.readline().rstrip() for _ in range(3)]
     finally:
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=120)
     assert process.returncode == 0, (out, err)
     assert normalised(err)[-1] == "stopped; what was labelled is in the store"
 

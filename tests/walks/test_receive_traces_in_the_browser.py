@@ -83,7 +83,7 @@ def serving(shell: Shell) -> Iterator[Team]:
         yield Team(lines[0].rstrip("/"), token, lines)
     finally:
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=120)
     assert process.returncode == 0, (out, err)
 
 
@@ -106,7 +106,7 @@ def test_a_span_sent_to_the_server_becomes_a_row_and_its_waterfall_stands_beside
         assert httpx.get(f"{team.address}/readyz").text == "ready\n"
         assert httpx.post(f"{team.address}/v1/traces", content=b"").status_code == 401
         send(team, TURN, "openinference.instrumentation.test")  # type: ignore[arg-type]
-        until = time.monotonic() + 20
+        until = time.monotonic() + 120
         while "1 turn of 1 trace" not in team.page("/traces") and time.monotonic() < until:
             time.sleep(0.1)
         metrics = httpx.get(f"{team.address}/metrics").text

@@ -43,7 +43,7 @@ class Program:
     def __call__(
         self, method: str, path: str, body: object = None, *, token: str = TOKEN, **headers: str
     ) -> tuple[int, dict[str, str], bytes]:
-        connection = http.client.HTTPConnection(self.place, timeout=60)
+        connection = http.client.HTTPConnection(self.place, timeout=1200)
         sent = {"Authorization": f"Bearer {token}"} | headers
         data = body if isinstance(body, bytes | None) else json.dumps(body)
         if data is not None:
@@ -84,7 +84,7 @@ def serving(shell: Shell) -> Iterator[Program]:
         yield Program(lines[0])
     finally:
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert normalised(err)[-1] == "stopped; what was labelled is in the store"
 

@@ -51,7 +51,7 @@ class Client:
         host: str | None = None,
     ) -> Reply:
         """One request. token: "" = none, None = the right one."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=120)
         sent = {"Host": self.host if host is None else host}
         given = self.server.settings.token if token is None else token
         if given:
@@ -82,7 +82,7 @@ def serving(store: Store, settings: WebSettings | None = None) -> Iterator[Clien
         yield Client(server)
     finally:
         server.stop()
-        thread.join(20)
+        thread.join(120)
         assert not thread.is_alive()
 
 

@@ -261,7 +261,7 @@ def test_a_fault_of_ours_is_a_number_in_the_log_and_no_stack(
 def test_a_foreign_host_reads_and_changes_nothing(host: str, site: Client) -> None:
     host = host.format(port=site.server.port)
     for method, path in (("GET", "/"), ("GET", "/static/x"), ("POST", "/sign-in"), ("GET", "/x")):
-        connection = http.client.HTTPConnection("127.0.0.1", site.server.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", site.server.port, timeout=120)
         connection.putrequest(method, path, skip_host=True)
         if host:
             connection.putheader("Host", host)
@@ -337,7 +337,7 @@ def test_a_body_of_100_mb_is_refused_before_it_is_read(site: Client) -> None:
 
 
 def test_a_body_without_a_length_is_cut_off(site: Client) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", site.server.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", site.server.port, timeout=120)
     chunks = [b"x" * 65536] * (MOST_BYTES // 65536 + 2)
     headers = {"Host": site.host, "Origin": f"http://{site.host}"}
     connection.request("POST", "/sign-in", iter(chunks), headers, encode_chunked=True)

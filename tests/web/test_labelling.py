@@ -13,8 +13,8 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from ragassay.core import HumanLabel, LabelAnswer, RowToLabel
+from ragassay.runs.decisions import DECIDED, independent
 from ragassay.store import Store
-from ragassay.trust.decisions import DECIDED, independent
 from ragassay.trust.measure import people_agreement
 from ragassay.trust.measure.label_rounds import REPEAT_EVERY, label_progress, repeat_due
 from web.conftest import INVENTED, Client, save, serving
@@ -176,7 +176,7 @@ def upload(client: Client, body: bytes, name: str = "sheet.csv", **fields: str):
             "authorization": f"Bearer {client.server.settings.token}",
             "origin": client.server.address,
         },
-        timeout=60,
+        timeout=300,
     )
 
 

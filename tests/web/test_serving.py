@@ -101,7 +101,7 @@ def test_spans_over_grpc_go_where_those_over_http_go(store: Store) -> None:
     assert "ragassay_records_stored_total 1\n" in metrics
     assert "ragassay_records_duplicate_total 1\n" in metrics
     server.stop()
-    thread.join(20)
+    thread.join(120)
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", ports[0])) != 0
 

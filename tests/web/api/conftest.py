@@ -38,7 +38,7 @@ class Program:
     ) -> tuple[int, dict[str, str], bytes]:
         """One request of /api/v1 + path. token: "" = none, None = the right one. A header "" is
         left out."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=300)
         shown = self.server.settings.token if token is None else token
         sent = {"Authorization": f"Bearer {shown}" if shown else ""}
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()

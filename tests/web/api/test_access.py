@@ -99,7 +99,7 @@ def test_the_table_alone_is_served(program: Program) -> None:
 def test_a_foreign_name_reads_and_changes_nothing(host: str, program: Program) -> None:
     port = program.server.port
     for method in ("GET", "POST", "DELETE"):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         connection.putrequest(method, "/api/v1/runs", skip_host=True)
         if host:
             connection.putheader("Host", host.format(port=port))

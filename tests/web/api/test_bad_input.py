@@ -152,7 +152,7 @@ def test_a_body_that_cannot_be_read_is_refused(content, headers, status, code, p
 
 
 def test_a_body_without_a_length_is_cut_off(program: Program) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", program.server.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", program.server.port, timeout=120)
     chunks = [b" " * 65536] * 20
     headers = {**JSON, "Authorization": f"Bearer {program.server.settings.token}"}
     connection.request("POST", f"/api/v1{LABELS}", iter(chunks), headers, encode_chunked=True)
@@ -162,7 +162,7 @@ def test_a_body_without_a_length_is_cut_off(program: Program) -> None:
 
 
 def _half(program: Program) -> socket.socket:
-    connection = socket.create_connection(("127.0.0.1", program.server.port), timeout=20)
+    connection = socket.create_connection(("127.0.0.1", program.server.port), timeout=120)
     head = (
         f"POST /api/v1{LABELS} HTTP/1.1\r\nHost: 127.0.0.1:{program.server.port}\r\n"
         f"Authorization: Bearer {program.server.settings.token}\r\n"
@@ -197,7 +197,7 @@ def test_a_body_that_was_half_sent_changes_nothing_and_gives_its_place_back(
 )
 def test_bytes_that_are_no_http_are_told_so_with_a_code(sent: bytes, program: Program) -> None:
     address = ("127.0.0.1", program.server.port)
-    with socket.create_connection(address, timeout=20) as connection:
+    with socket.create_connection(address, timeout=120) as connection:
         connection.sendall(sent)
         answer = http.client.HTTPResponse(connection)
         answer.begin()
@@ -208,7 +208,7 @@ def test_bytes_that_are_no_http_are_told_so_with_a_code(sent: bytes, program: Pr
 
 
 def test_two_lengths_or_two_tokens_are_refused(program: Program) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", program.server.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", program.server.port, timeout=120)
     connection.putrequest("GET", "/api/v1/runs")
     for token in ("x", program.server.settings.token):
         connection.putheader("Authorization", f"Bearer {token}")
