@@ -44,6 +44,16 @@ ABOUT = {
         " No row of it was looked at; its totals were, three times: before the rules, between them"
         " and here."
     ),
+    "further texts, built on": (
+        "Texts on hotels, banking, software, medicine, transport, work, museums, sport, cooking,"
+        " tools, insurance and more, written before any rule was looked at; one half of them, for"
+        " rules to be built on."
+    ),
+    "further texts, held back": (
+        "The other half of those texts, in the order of a hash of their names, set apart before"
+        " any was judged. No row of it was looked at; its totals for the reader of facts alone"
+        " were, three times, beside rules that were then not taken."
+    ),
     "rules, dev rows": (
         "Good twins are dev rows that people called supported; rules planted the fault."
     ),

@@ -5,7 +5,8 @@ missing. rows_by_hand.jsonl and rows_close_by_hand.jsonl were written for this b
 two everyday files, of 20 texts each, the two paraphrased ones, of 30 and 20 texts, and the two of
 other domains, of 11 and 9 texts, before the rules that they measure: the rules were built on the
 first of each, and the second was only measured. Of the 20 texts of other domains (sport, school,
-animals, stage and home), a hash of the name says which file one is in.
+animals, stage and home), a hash of the name says which file one is in, and so of the 24 further
+texts, with eight pairs each.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ BY_HAND = {
     "paraphrased, held back": Path(__file__).with_name("paraphrased_held_back.jsonl"),
     "other domains, built on": Path(__file__).with_name("other_domains_built_on.jsonl"),
     "other domains, held back": Path(__file__).with_name("other_domains_held_back.jsonl"),
+    "further texts, built on": Path(__file__).with_name("further_texts_built_on.jsonl"),
+    "further texts, held back": Path(__file__).with_name("further_texts_held_back.jsonl"),
 }
 
 
