@@ -15,7 +15,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,6 +77,17 @@ def development(data: Path) -> dict[str, list[Example]]:
     }
 
 
+def dev_bands(data: Path) -> Iterator[tuple[str, int, list[Band]]]:
+    """Each task with the number of its dev rows and every band above its cut."""
+    model = OfflineModel()
+    for task, examples in development(data).items():
+        replies = model.score([example.call for example in examples])
+        p = np.array([reply.probability for reply in replies])
+        y = np.array([example.label for example in examples], np.int64)
+        sources = [example.source for example in examples]
+        yield task, len(examples), bands(p, y, sources, model.cuts[task])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -86,16 +97,11 @@ def main() -> None:
     )
     parser.add_argument("--keep", action="store_true", help="write the ends into card.json")
     options = parser.parse_args()
-    model = OfflineModel()
     ends: dict[str, float] = {}
-    for task, examples in development(Path(options.data)).items():
-        replies = model.score([example.call for example in examples])
-        p = np.array([reply.probability for reply in replies])
-        y = np.array([example.label for example in examples], np.int64)
-        found = bands(p, y, [example.source for example in examples], model.cuts[task])
+    for task, count, found in dev_bands(Path(options.data)):
         best = chosen(found)
         ends[task] = best.end
-        print(f"{task}: {len(examples)} dev rows, yes from {model.cuts[task]:.2f}")
+        print(f"{task}: {count} dev rows")
         for band in found:
             mark = "  <- chosen" if band == best else ""
             print(

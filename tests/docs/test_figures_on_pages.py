@@ -10,7 +10,7 @@ import re
 import shlex
 from functools import cache
 from pathlib import Path
-from statistics import median
+from statistics import NormalDist, median
 from typing import Any
 
 import pytest
@@ -102,6 +102,81 @@ def of_judges() -> list[str]:
     ]
 
 
+def of_judges_near_the_cut() -> list[str]:
+    bands = results("near_cut")["bands"]
+    claims, chunks, answers = (
+        f"{100 * bands[task]['agree']:.0f} %" for task in ("support", "relevance", "answer")
+    )
+    shares = sorted(round(100 * band["share"]) for band in bands.values())
+    return [
+        f"people agreed with {claims} of such yeses about claims, {chunks} about chunks and"
+        f" {answers} about answers",
+        f"{shares[0]} to {shares[-1]} % of the dev rows lie in each",
+    ]
+
+
+def of_diagnosis() -> list[str]:
+    types = results("query_types")["types"]
+    hotpot, nq = types["hotpotqa_answer"], types["nq_open"]
+    of_hotpot, of_nq = (each["multi-hop"] / sum(each.values()) for each in (hotpot, nq))
+    return [
+        f"of the {sum(hotpot.values()):,} questions of `hotpotqa_answer`, which all need two"
+        f" documents, they find {100 * of_hotpot:.0f} %;",
+        f"of the {sum(nq.values()):,} of `nq_open`, nearly all simple, they call"
+        f" {100 * of_nq:.1f} % multi-hop",
+    ]
+
+
+def of_concepts() -> list[str]:
+    found = results("declining")["figures"]
+    asked, refused = found["evouna, test"], found["mtrag_un, test"]
+    return [
+        f"it found {asked['both']} of {asked['decline']} refusals among {asked['rows']:,} answers"
+        f" of evouna and called {asked['called'] - asked['both']} answers refusals;",
+        f"of mtrag_un's responses to unanswerable questions {refused['both']} of"
+        f" {refused['decline']}",
+    ]
+
+
+def of_testsets() -> list[str]:
+    found = results("testsets")
+    sets = found["offline_set"]
+    first, others = sets["seen: 100 passages of clapnq"], sets["clapnq, the others"]
+    of_clapnq, of_scifact = found["ranking"]["clapnq"], found["ranking"]["scifact"]
+    tau, agreed = (
+        [f"{each[name]:.2f}"[1:] for each in (of_clapnq, of_scifact)]
+        for name in ("tau", "tau of as many real ones")
+    )
+    return [
+        f"of {first['passages']} passages of an encyclopedia it makes {first['delivered']}"
+        f" questions, of {others['passages']} others {others['delivered']},",
+        f"Kendall's tau was {tau[0]} and {tau[1]} on two corpora, where as many real queries agree"
+        f" with the others to {agreed[0]} and {agreed[1]}",
+    ]
+
+
+def of_pytest() -> list[str]:
+    return [f"{results('startup')['unrelated_suite_ms']:.1f} ms more in the median pair"]
+
+
+def of_rows() -> list[str]:
+    row = next(
+        row
+        for row in results("scale")["huge"]
+        if (row["judge"], row["contexts"], row["megabytes"]) == ("offline", 1, 10)
+    )
+    seconds = {1: "one", 2: "two", 3: "three", 4: "four"}[round(row["cpu_s"])]
+    return [f"10 MB of text in one context take about {seconds} seconds."]
+
+
+def of_web() -> list[str]:
+    text = (RESULTS / "web_pages.md").read_text(encoding="utf-8")
+    found = re.search(r"compressed: script ([\d.]+) KB, style ([\d.]+) KB", text)
+    assert found is not None
+    script, style = (math.ceil(float(size)) for size in found.groups())
+    return [f"Scripts: {script} KB, compressed; style: {style} KB."]
+
+
 def of_readme() -> list[str]:
     own = results("offline_judge")["tasks"]["support"]["judges"]["offline"]["macro"]
     accuracy, auroc = (f"{own[name]:.2f}"[1:] for name in ("balanced_accuracy", "auroc"))
@@ -123,7 +198,41 @@ def of_trust() -> list[str]:
     )
     return [
         f"holds the truth {others[0]} to {others[-1]} of the time,"
-        f" RagAssay {ours[0]} to {ours[-1]}."
+        f" RagAssay {ours[0]} to {ours[-1]}.",
+        *of_small_labels(),
+    ]
+
+
+def of_small_labels() -> list[str]:
+    def short(value: float | str) -> str:
+        return f"{float(value):.3f}"[1:]
+
+    cells = results("small_labels")["cells"]
+    width, coverage = (
+        sum(cell[name]["ragassay"] for cell in cells) / len(cells) for name in ("width", "coverage")
+    )
+    page = (RESULTS / "small_labels.md").read_text(encoding="utf-8")
+    least = re.search(r"Least mean width: ([\d.]+) at every truth", page)
+    assert least is not None
+    normal = NormalDist()
+    as_wide = normal.inv_cdf(0.5 + round(coverage, 3) / 2) / normal.inv_cdf(0.97)
+    of_walks = [
+        short(line.split("|")[7].strip())
+        for line in page.splitlines()
+        if line.startswith("| 0.78, 0.8, 0.8, 400 |")
+    ]
+    # The variance of a rate falls as one over the labels, but for the part that the rows leave.
+    passed = 0.78 * 0.8 + 0.22 * 0.2
+    right = 0.78 * 0.8 / passed, 0.78 * 0.2 / (1 - passed)
+    within = passed * right[0] * (1 - right[0]) + (1 - passed) * right[1] * (1 - right[1])
+    between = 0.78 * 0.22 - within
+    needed = within / ((0.145 / 2 / normal.inv_cdf(0.97)) ** 2 - between / 400)
+    return [
+        f"on average over its worlds {short(least[1])}, where RagAssay has {short(width)} at a"
+        f" coverage of {short(coverage)} (at {short(coverage)} the least is"
+        f" {short(float(least[1]) * as_wide)}).",
+        f"it is {of_walks[0]} at 60 labels, {of_walks[1]} at 80 and {of_walks[2]} at 100: a width"
+        f" of .145 needs {math.ceil(needed)} labels or more.",
     ]
 
 
@@ -141,6 +250,13 @@ def of_production() -> list[str]:
         ("README.md", of_readme),
         ("docs/scale.md", of_scale),
         ("docs/judges.md", of_judges),
+        ("docs/judges.md", of_judges_near_the_cut),
+        ("docs/diagnosis.md", of_diagnosis),
+        ("docs/concepts.md", of_concepts),
+        ("docs/testsets.md", of_testsets),
+        ("docs/pytest.md", of_pytest),
+        ("docs/rows.md", of_rows),
+        ("docs/web.md", of_web),
         ("docs/trust.md", of_trust),
         ("docs/production.md", of_production),
     ],
