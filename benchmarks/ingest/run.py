@@ -97,6 +97,43 @@ class Export:
         """The request of a number."""
         return bytes(self._template).replace(_TRACE_MARK[:15], number.to_bytes(15, "big"))
 
+    def questions(self, first: int, count: int) -> bytes:
+        """So many traces of an answered question each, as a chain of LangChain sends them: the
+        chain, its retriever with four documents of 100 words, and its model.
+        """
+        message = ExportTraceServiceRequest()
+        scope = message.resource_spans.add().scope_spans.add()
+        scope.scope.name = "openinference.instrumentation.langchain"
+        words, answer = "some words of a passage " * 20, "It opened in 1932, after ten years. "
+        for number in range(first, first + count):
+            question = f"When did house {number} open?"
+            messages = {
+                "llm.input_messages.0.message.role": "user",
+                "llm.input_messages.0.message.content": words * 4 + question,
+                "llm.output_messages.0.message.role": "assistant",
+                "llm.output_messages.0.message.content": answer * 3,
+            }
+            documents = {
+                f"retrieval.documents.{place}.document.{part}": text
+                for place in range(4)
+                for part, text in (("content", f"{place} {words}"), ("id", f"document {place}"))
+            }
+            parts: list[tuple[str, dict[str, str]]] = [
+                ("CHAIN", {"input.value": question, "output.value": answer * 3}),
+                ("RETRIEVER", {"input.value": question, **documents}),
+                ("LLM", messages),
+            ]
+            for place, (kind, attributes) in enumerate(parts):
+                span = scope.spans.add(name=kind.lower(), trace_id=(number + 1).to_bytes(16, "big"))
+                span.span_id = (place + 1).to_bytes(8, "big")
+                if place:
+                    span.parent_span_id = (1).to_bytes(8, "big")
+                span.start_time_unix_nano = 1_790_000_000_000_000_000 + number + place
+                span.end_time_unix_nano = span.start_time_unix_nano + 1_000_000
+                for key, text in {"openinference.span.kind": kind, **attributes}.items():
+                    self._add(span, key, text)
+        return bytes(message.SerializeToString())
+
     def of_one_trace(self, first: int, count: int, *, ends: bool) -> bytes:
         """So many spans of one trace, with ten attributes each; the last one its root where it
         ends.
@@ -406,6 +443,25 @@ def run_cpu(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def run_rows(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """How many rows a second of one core are made of short traces, in this process alone."""
+    from ragassay.store import Store
+    from ragassay.tracing.decoding import decode
+    from ragassay.tracing.job import AssemblyJob
+
+    export, count = Export(), 5_000
+    with Store.open(folder / "store.db") as store:
+        records = store.span_records
+        for first in range(0, count, 100):
+            batch = decode("traces", export.questions(first, 100), False)
+            records.put(list(batch.spans), [], 1_000)
+        began = time.process_time()
+        made = AssemblyJob(records).catch_up(everything=True)
+        taken = time.process_time() - began
+        assert made == store.span_records.totals().rows == count
+    return {"rows": count, "rows/s of a core": round(count / taken)}
+
+
 def run_grpc(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """A dose over gRPC, 512 spans a message, packed by gzip as gRPC does it."""
     import grpc
@@ -701,6 +757,7 @@ DOSES = {
     "pace": ("K1, K8: a pace", run_pace),
     "lag": ("K1: the assembler's lag at 2,000 spans/s", run_lag),
     "cpu": ("What a span costs of a processor", run_cpu),
+    "rows": ("Rows made of short traces", run_rows),
     "grpc": ("Over gRPC", run_grpc),
     "one": ("One trace of 100,000 spans", run_one),
     "kills": ("K2: kill -9", run_kills),

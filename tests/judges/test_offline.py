@@ -657,7 +657,7 @@ def test_hostile_texts_are_settled_with_a_status_and_never_a_number_outside_its_
         assert judgment.probability is None or 0 <= judgment.probability <= 1
         assert (judgment.rating is not None) <= judgment.judged
         assert judgment.judged or judgment.reason
-    assert time.process_time() - started < 20
+    assert time.process_time() - started < 60
 
 
 @pytest.mark.slow

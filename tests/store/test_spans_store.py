@@ -144,6 +144,37 @@ def test_late_spans_make_a_new_revision_only_where_they_change_the_rows(
     assert list(records.rows(0, 3000)) == []
 
 
+def test_of_traces_that_are_stored_together_each_keeps_what_is_its_own(
+    records: SpanRecords,
+) -> None:
+    names = [bytes([n]) * 16 for n in range(1, 5)]
+    rows = [[b"a"], [b"b", b"c"], [], [b"d"]]
+
+    def put_together(payloads: list[list[bytes]]) -> int:
+        records.put([span(name, number) for name in names], [], 1000 * number)
+        indexed(records)
+        ready = sorted(records.ready(90_000, 0, 0, 10), key=lambda each: each.trace)
+        assert [each.trace for each in ready] == names
+        return records.put_rows(list(zip(ready, payloads, strict=True)))
+
+    number = 1
+    assert put_together(rows) == 3
+    number = 2
+    assert put_together([[b"a"], [b"c"], [b"e"], []]) == 3
+    kept = {(row.trace[0], row.number): row.payload for row in records.rows(0, 90_000)}
+    assert kept == {(1, 1): b"a", (2, 1): b"c", (3, 1): b"e"}
+    # In the order of the last change of each, and only what changed.
+    assert [(each.trace[0], len(each.rows)) for each in records.changes(0, 10)] == [
+        (1, 1),
+        (2, 1),
+        (3, 1),
+        (4, 0),
+    ]
+    assert records.with_logs(names) == set()
+    records.put([], [StoredLog(names[1], b"log")], 3000)
+    assert records.with_logs(names) == {names[1]}
+
+
 def test_spans_that_come_between_reading_and_storing_are_not_passed_over(
     records: SpanRecords,
 ) -> None:

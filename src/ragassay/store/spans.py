@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Table, case, delete, func, select, tuple_, update
+from sqlalchemy import Connection, Table, bindparam, case, delete, func, select, tuple_, update
 
 from ragassay.store import schema
 from ragassay.store.access import IN_LIST, Access
@@ -29,6 +29,15 @@ _MOST_COUNTED = 100_000
 """Spans that are counted one by one: a page that counts millions takes a second and more."""
 _SPANS_AT_ONCE = 32
 """Spans that are read into memory together: each may have megabytes."""
+_SPANS_BY_ID = (
+    select(schema.span_origins.c.payload, schema.spans.c.payload)
+    .where(schema.spans.c.origin == schema.span_origins.c.id)
+    .where(schema.spans.c.key >= bindparam("first"), schema.spans.c.key <= bindparam("last"))
+    # By the index: to sort them the database would hold them all.
+    .order_by(schema.spans.c.key)
+    .limit(bindparam("most"))
+)
+"""(origin, span) of a trace. Made once: making it takes longer than running it."""
 _CURSOR = "traces"
 _LOG_CURSOR = "logs of traces"
 _WRITERS = "spans"
@@ -254,25 +263,28 @@ class SpanRecords:
         may be larger than the memory. At most limit by their ids, and where there are more also
         those without a parent, some of them a second time.
         """
-        spans, origins = schema.spans.c, schema.span_origins.c
-        query = (
-            select(origins.payload, spans.payload)
-            .where(spans.origin == origins.id)
-            .where(spans.key >= trace, spans.key <= trace + b"\xff" * SPAN_BYTES)
-            # By the index: to sort them the database would hold them all.
-            .order_by(spans.key)
-            .limit(limit)
-        )
+        bound = {"first": trace, "last": trace + b"\xff" * SPAN_BYTES, "most": limit}
 
         def work(connection: Connection) -> list[T]:
             streaming = connection.execution_options(yield_per=_SPANS_AT_ONCE)
-            made = [read(bytes(row[0]), bytes(row[1])) for row in streaming.execute(query)]
+            found = streaming.execute(_SPANS_BY_ID, bound)
+            made = [read(bytes(row[0]), bytes(row[1])) for row in found]
             if len(made) == limit:
-                roots = streaming.execute(query.where(spans.root))
+                roots = streaming.execute(_SPANS_BY_ID.where(schema.spans.c.root), bound)
                 made += [read(bytes(row[0]), bytes(row[1])) for row in roots]
             return made
 
         return self._access.read(work)
+
+    def with_logs(self, traces: Sequence[bytes]) -> set[bytes]:
+        """Which of these traces have log records."""
+        table = schema.span_logs.c
+        found: set[bytes] = set()
+        for start in range(0, len(traces), IN_LIST):
+            part = traces[start : start + IN_LIST]
+            query = select(table.trace).where(table.trace.in_(part)).distinct()
+            found.update(bytes(trace) for (trace,) in self._access.all(query))
+        return found
 
     def logs_of_trace(self, trace: bytes, limit: int) -> list[bytes]:
         """The log records of a trace, in the order of arrival."""
@@ -288,10 +300,10 @@ class SpanRecords:
         def work(connection: Connection) -> int:
             # Changes are numbered in the order of commits, or who reads them would pass some over.
             self._access.database.alone(connection, _CHANGES)
-            changed = 0
-            for ready, payloads in made:
-                changed += _replace_rows(connection, ready, payloads)
-            return changed
+            return sum(
+                _replace_rows(connection, made[first : first + IN_LIST])
+                for first in range(0, len(made), IN_LIST)
+            )
 
         return self._access.write(work)
 
@@ -567,7 +579,7 @@ def _index_logs(connection: Connection) -> int:
     Those that came before all spans of their trace are read with these.
     """
     position = _position(connection, _LOG_CURSOR)
-    table, traces = schema.span_logs.c, schema.traces.c
+    table = schema.span_logs.c
     query = (
         select(table.id, table.trace, table.received)
         .where(table.id > (position or 0))
@@ -579,10 +591,9 @@ def _index_logs(connection: Connection) -> int:
     for row in page:
         trace = bytes(row.trace)
         last[trace] = max(row.received, last.get(trace, 0))
-    for trace, received in last.items():
-        later = case((traces.last_received < received, received), else_=traces.last_received)
-        noted = update(schema.traces).where(traces.trace == trace)
-        connection.execute(noted.values(dirty=True, last_received=later))
+    if last:
+        noted = [{"of": trace, "at": received} for trace, received in last.items()]
+        connection.execute(_LOGGED, noted)
     if page:
         _move(connection, _LOG_CURSOR, page[-1].id, position is None)
     return len(page)
@@ -639,22 +650,61 @@ def _note_traces(connection: Connection, page: Sequence[Any]) -> None:
     )
 
 
-def _replace_rows(connection: Connection, ready: ReadyTrace, payloads: Sequence[bytes]) -> bool:
-    """Store the rows of a trace; whether they differ from those that it had."""
-    rows, traces = schema.trace_rows.c, schema.traces.c
-    query = select(rows.payload).where(rows.trace == ready.trace).order_by(rows.number)
-    former = [bytes(payload) for (payload,) in connection.execute(query)]
-    changed = former != list(payloads)
+_LOGGED = (
+    update(schema.traces)
+    .where(schema.traces.c.trace == bindparam("of"))
+    .values(
+        dirty=True,
+        last_received=case(
+            (schema.traces.c.last_received < bindparam("at"), bindparam("at")),
+            else_=schema.traces.c.last_received,
+        ),
+    )
+)
+_MADE = (
+    update(schema.traces)
+    .where(
+        schema.traces.c.trace == bindparam("of"), schema.traces.c.last_received == bindparam("at")
+    )
+    .values(dirty=False, revision=bindparam("now"))
+)
+
+
+def _replace_rows(
+    connection: Connection, made: Sequence[tuple[ReadyTrace, Sequence[bytes]]]
+) -> int:
+    """Store the rows of traces; of how many they differ from those that they had."""
+    table = schema.trace_rows
+    rows = table.c
+    former: dict[bytes, list[bytes]] = {ready.trace: [] for ready, _ in made}
+    query = (
+        select(rows.trace, rows.payload)
+        .where(rows.trace.in_(list(former)))
+        .order_by(rows.trace, rows.number)
+    )
+    for row in connection.execute(query):
+        former[bytes(row.trace)].append(bytes(row.payload))
+    changed = {ready.trace: each for ready, each in made if former[ready.trace] != list(each)}
+    if outdated := [trace for trace in changed if former[trace]]:
+        connection.execute(delete(table).where(rows.trace.in_(outdated)))
+    values = [
+        {"trace": trace, "number": number, "payload": payload}
+        for trace, payloads in changed.items()
+        for number, payload in enumerate(payloads, 1)
+    ]
+    if values:
+        connection.execute(table.insert(), values)
     if changed:
-        connection.execute(delete(schema.trace_rows).where(rows.trace == ready.trace))
-        values = [
-            {"trace": ready.trace, "number": number, "payload": payload}
-            for number, payload in enumerate(payloads, 1)
-        ]
-        if values:
-            connection.execute(schema.trace_rows.insert(), values)
-        connection.execute(schema.trace_changes.insert().values(trace=ready.trace))
-    revision = ready.revision + changed
-    same = (traces.trace == ready.trace) & (traces.last_received == ready.last_received)
-    connection.execute(update(schema.traces).where(same).values(dirty=False, revision=revision))
-    return changed
+        connection.execute(schema.trace_changes.insert(), [{"trace": trace} for trace in changed])
+    connection.execute(
+        _MADE,
+        [
+            {
+                "of": ready.trace,
+                "at": ready.last_received,
+                "now": ready.revision + (ready.trace in changed),
+            }
+            for ready, _ in made
+        ],
+    )
+    return len(changed)

@@ -131,12 +131,13 @@ class AssemblyJob:
         return self._records.ready(now, quiet, oldest, _TRACES_A_STEP)
 
     def _make_rows(self, ready: list[ReadyTrace]) -> int:
-        made = [(trace, self._rows(trace.trace)) for trace in ready]
+        logged = self._records.with_logs([trace.trace for trace in ready])
+        made = [(trace, self._rows(trace.trace, trace.trace in logged)) for trace in ready]
         changed = self._records.put_rows(made)
         self._revisions += changed
         return changed
 
-    def _rows(self, trace: bytes) -> list[bytes]:
+    def _rows(self, trace: bytes, has_logs: bool) -> list[bytes]:
         """The rows of a trace as they are stored."""
         name = trace.hex()
         size = 0
@@ -155,8 +156,9 @@ class AssemblyJob:
             # A part of it would be another turn than the user's.
             self._too_large += 1
             return []
-        logs = [log_object(stored) for stored in self._records.logs_of_trace(trace, MOST_SPANS)]
-        add_logged_content({name: spans}, logs)
+        if has_logs:
+            logs = [log_object(log) for log in self._records.logs_of_trace(trace, MOST_SPANS)]
+            add_logged_content({name: spans}, logs)
         return [packed(row) for row in rows_of_trace(name, spans)]
 
     def _run(self) -> None:
