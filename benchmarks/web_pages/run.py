@@ -1,12 +1,13 @@
 """The pages of a run of many rows: how long each takes to come, and to what size.
 
-    python benchmarks/web_pages/run.py --rows 1000000 [--store FILE] [--index-only] [--no-browser]
+    python benchmarks/web_pages/run.py --rows 1000000 [--store FILE] [--no-browser]
+        [--index-only | --label-only]
 
 Rows are made up (seeded) and put into a store as a finished run; a server in this process answers
 over HTTP on the same machine, and each kind of page is asked for again and again with other
 filters: by the clock, and in processor time of server and client together, which holds on a machine
 that others use as well. First paints and what a key takes are measured in Chromium where it is
-there; then the table of 100 runs.
+there; then the table of 100 runs. First of all, what a label takes until the next row is there.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from ragassay.core import (
     Manifest,
     Part,
     RowResult,
+    RowToLabel,
     RunState,
     Sample,
     Score,
@@ -276,6 +278,49 @@ def hundred_runs(folder: Path, seed: int) -> None:
         server.stop()
 
 
+# When a key was pressed, kept beyond the page that it leaves.
+KEPT = """addEventListener("keydown", () =>
+  sessionStorage.setItem("pressed", performance.timeOrigin + performance.now()), true)"""
+SINCE_THE_KEY = """() => {
+  const paint = performance.getEntriesByName("first-contentful-paint")[0];
+  return paint ? performance.timeOrigin + paint.startTime - sessionStorage.getItem("pressed") : 0;
+}"""
+
+
+def next_items(folder: Path, seed: int, labels: int = 100) -> None:
+    """Print the milliseconds from a key that labels a row until the next row is painted, in a run
+    of 10,000 rows that are all to be labelled.
+    """
+    from support.browsing import chromium
+
+    with Store.open(folder / "label.db") as store, chromium() as browser:
+        fill(store, 10_000, seed)
+        chosen = [RowToLabel(f"row-{n:07}", n, 1, (0.0, 1.0)) for n in range(10_000)]
+        store.add_to_label(RUN, METRICS[0], chosen)
+        server = start_server(store, WebSettings(rate=100_000.0))
+        server.start()
+        page = browser.new_page()
+        page.add_init_script(KEPT)
+        page.goto(server.link(f"/runs/{RUN}/label?metric={METRICS[0]}"))
+        page.get_by_label("Your name").fill("Ann")
+        page.get_by_role("button", name="Begin").click()
+        times, shown = [], set()
+        for n in range(labels):
+            page.wait_for_selector("input[name=row]", state="attached")
+            shown.add(page.get_attribute("input[name=row]", "value"))
+            with page.expect_navigation():
+                page.keyboard.press(str(n % 2))
+            page.wait_for_function(SINCE_THE_KEY)
+            times.append(page.evaluate(SINCE_THE_KEY))
+        given = len(store.label_answers(RUN, METRICS[0]))
+        print(
+            f"from a label to the next row: {quantile(times, 0.5):.0f} ms, 95 %:"
+            f" {quantile(times, 0.95):.0f} ms, at most {max(times):.0f} ms; {len(shown)} rows,"
+            f" {given} labels"
+        )
+        server.stop()
+
+
 def main() -> None:
     """Measure and print a table in Markdown."""
     parser = argparse.ArgumentParser()
@@ -284,8 +329,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--no-browser", action="store_true")
     parser.add_argument("--index-only", action="store_true")
+    parser.add_argument("--label-only", action="store_true")
     given = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="web-pages-")
+    if not given.no_browser and not given.index_only:
+        next_items(Path(folder), given.seed)
+    if given.label_only:
+        return
     place = given.store or str(Path(folder) / "store.db")
     given.folder = Path(place).parent
     with Store.open(place) as store:

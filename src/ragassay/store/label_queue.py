@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
 from ragassay.core import HumanLabel, LabelAnswer, RowToLabel
 from ragassay.store import codec, schema
@@ -76,6 +76,20 @@ class LabelQueueRecords:
             return ()
         return tuple(self._row(entry) for entry in self._access.all(_queue(run_id, name)))
 
+    def count(self, run_id: str, name: str) -> int:
+        """How many rows the queue has."""
+        if self._access.lacks(schema.label_queue):
+            return 0
+        query = select(func.count()).select_from(schema.label_queue)
+        return int(self._access.scalar(query.where(*_of(schema.label_queue, run_id, name))) or 0)
+
+    def row(self, run_id: str, name: str, row_id: str) -> RowToLabel | None:
+        """One row of the queue, None where it is not among them."""
+        if self._access.lacks(schema.label_queue):
+            return None
+        query = _queue(run_id, name).where(schema.label_queue.c.row_id == codec.as_key(row_id))
+        return next((self._row(entry) for entry in self._access.all(query)), None)
+
     def names(self, run_id: str) -> tuple[str, ...]:
         """What rows of the run are to be labelled for."""
         if self._access.lacks(schema.label_queue):
@@ -93,13 +107,12 @@ class LabelQueueRecords:
         def work(connection: Connection) -> RowToLabel | None:
             self._access.database.alone(connection, "labels")
             now = self._access.database.now(connection)
-            answers = self._latest(connection, run_id, name)
-            entry = _next(connection.execute(_queue(run_id, name)).all(), answers, person, now)
-            if entry is None:
+            number = self._next(connection, run_id, name, person, now)
+            if number is None:
                 return None
-            change = update(table).where(table.c.id == entry.id)
+            change = update(table).where(table.c.id == number)
             connection.execute(change.values(holder=person, until=now + HELD_S))
-            return self._row(entry)
+            return self._row(connection.execute(select(table).where(table.c.id == number)).one())
 
         return self._access.write(work)
 
@@ -176,22 +189,58 @@ class LabelQueueRecords:
 
         self._access.write(work)
 
-    def answers(self, run_id: str, name: str) -> tuple[LabelAnswer, ...]:
-        """Every answer in the order in which they were given."""
+    def answers(
+        self, run_id: str, name: str, annotator: str | None = None
+    ) -> tuple[LabelAnswer, ...]:
+        """Every answer, or those of one person, in the order in which they were given."""
         if self._access.lacks(schema.label_answers):
             return ()
-        return tuple(self._answer(row) for row in self._access.all(_answers(run_id, name)))
+        query = _answers(run_id, name)
+        if annotator is not None:
+            query = query.where(schema.label_answers.c.annotator == codec.as_key(annotator))
+        return tuple(self._answer(row) for row in self._access.all(query))
 
-    def _latest(
-        self, connection: Connection, run_id: str, name: str
-    ) -> dict[str, dict[str, float | None]]:
-        """Row -> person -> value of the last answer, by the keys of the columns."""
-        latest: dict[str, dict[str, float | None]] = {}
-        for row in connection.execute(_answers(run_id, name)):
+    def _next(
+        self, connection: Connection, run_id: str, name: str, person: str, now: float
+    ) -> int | None:
+        """The number of the entry that a person gets: theirs, else the first that nobody holds and
+        that lacks an answer of theirs. Payloads are read only of rows that people may be tied on:
+        a queue has thousands of rows, and this is asked for each one.
+        """
+        answers, queue = schema.label_answers.c, schema.label_queue.c
+        given: dict[str, set[str]] = {}
+        who = select(answers.row_id, answers.annotator)
+        for row in connection.execute(who.where(*_of(schema.label_answers, run_id, name))):
+            given.setdefault(row.row_id, set()).add(row.annotator)
+        entries = (
+            select(queue.id, queue.row_id, queue.wanted, queue.holder, queue.until)
+            .where(*_of(schema.label_queue, run_id, name))
+            .order_by(queue.place)
+        )
+        held = entries.where(queue.holder == person, queue.until > now)
+        for entry in connection.execute(held):
+            if person not in given.get(entry.row_id, ()):
+                return int(entry.id)
+        for entry in connection.execute(entries):
+            people = given.get(entry.row_id, set())
+            is_free = not entry.holder or entry.until <= now or entry.holder == person
+            if not is_free or person in people:
+                continue
+            if len(people) < entry.wanted or (
+                len(people) > 1 and self._are_tied(connection, run_id, name, entry.row_id)
+            ):
+                return int(entry.id)
+        return None
+
+    def _are_tied(self, connection: Connection, run_id: str, name: str, row_key: str) -> bool:
+        """Whether those who could tell are tied about a row, by the last answer of each."""
+        latest: dict[str, float | None] = {}
+        of_row = _answers(run_id, name).where(schema.label_answers.c.row_id == row_key)
+        for row in connection.execute(of_row):
             answer = self._answer(row)
             if not answer.repeat:
-                latest.setdefault(row.row_id, {})[row.annotator] = answer.value
-        return latest
+                latest[row.annotator] = answer.value
+        return are_tied(latest.values())
 
     def _answer(self, row: Any) -> LabelAnswer:
         place = (row.run, row.name, row.row_id, row.annotator)
@@ -210,43 +259,19 @@ class LabelQueueRecords:
         )
 
 
+def _of(table: Table, run_id: str, name: str) -> tuple[Any, Any]:
+    """That a record is of this run and metric."""
+    return table.c.run == codec.as_key(run_id), table.c.name == codec.as_key(name)
+
+
 def _queue(run_id: str, name: str) -> Any:
     table = schema.label_queue
-    return (
-        select(table)
-        .where(table.c.run == codec.as_key(run_id), table.c.name == codec.as_key(name))
-        .order_by(table.c.place)
-    )
+    return select(table).where(*_of(table, run_id, name)).order_by(table.c.place)
 
 
 def _answers(run_id: str, name: str) -> Any:
     table = schema.label_answers
-    return (
-        select(table)
-        .where(table.c.run == codec.as_key(run_id), table.c.name == codec.as_key(name))
-        .order_by(table.c.id)
-    )
-
-
-def _next(
-    queue: Sequence[Any], answers: dict[str, dict[str, float | None]], person: str, now: float
-) -> Any:
-    """The row that a person gets: theirs, else the first that nobody holds and that lacks an
-    answer of theirs.
-    """
-    for entry in queue:
-        if entry.holder == person and entry.until > now and person not in _people(answers, entry):
-            return entry
-    for entry in queue:
-        given = answers.get(entry.row_id, {})
-        is_free = not entry.holder or entry.until <= now or entry.holder == person
-        if is_free and person not in given and wants_more(entry.wanted, given.values()):
-            return entry
-    return None
-
-
-def _people(answers: dict[str, dict[str, float | None]], entry: Any) -> Iterable[str]:
-    return answers.get(entry.row_id, {}).keys()
+    return select(table).where(*_of(table, run_id, name)).order_by(table.c.id)
 
 
 def wants_more(wanted: int, values: Iterable[float | None]) -> bool:
@@ -254,7 +279,10 @@ def wants_more(wanted: int, values: Iterable[float | None]) -> bool:
     tied.
     """
     values = list(values)
-    if len(values) < wanted:
-        return True
+    return len(values) < wanted or are_tied(values)
+
+
+def are_tied(values: Iterable[float | None]) -> bool:
+    """Whether the two most frequent answers of those who could tell are equally frequent."""
     counts = Counter(value for value in values if value is not None).most_common(2)
     return len(counts) == 2 and counts[0][1] == counts[1][1]

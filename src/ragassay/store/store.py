@@ -495,6 +495,14 @@ class Store:
         """The rows of a run that are to be labelled, or were, in the order of handing out."""
         return self._label_queue.rows(run_id, name)
 
+    def row_to_label(self, run_id: str, name: str, row_id: str) -> RowToLabel | None:
+        """One of the rows that are to be labelled, or were; None where it is not among them."""
+        return self._label_queue.row(run_id, name, row_id)
+
+    def count_to_label(self, run_id: str, name: str) -> int:
+        """How many rows are to be labelled, or were."""
+        return self._label_queue.count(run_id, name)
+
     def names_to_label(self, run_id: str) -> tuple[str, ...]:
         """The metrics for which rows of the run are to be labelled."""
         return self._label_queue.names(run_id)
@@ -515,9 +523,13 @@ class Store:
         """
         self._label_queue.add_answers(run_id, name, answers)
 
-    def label_answers(self, run_id: str, name: str) -> tuple[LabelAnswer, ...]:
-        """Every answer that was given, also those that were changed later."""
-        return self._label_queue.answers(run_id, name)
+    def label_answers(
+        self, run_id: str, name: str, annotator: str | None = None
+    ) -> tuple[LabelAnswer, ...]:
+        """Every answer that was given, also those that were changed later. annotator: only those of
+        this person.
+        """
+        return self._label_queue.answers(run_id, name, annotator)
 
     # -- batches
 

@@ -27,9 +27,8 @@ def item(ask: Ask) -> Answer:
     if not ask.person:
         return Page("who.html.j2", {"run_id": stored.run_id, "metric": metric})
     store, run_id = ask.site.store, stored.run_id
-    queue = store.to_label(run_id, metric)
-    mine = [a for a in store.label_answers(run_id, metric) if a.annotator == ask.person]
-    chosen, again = _row_for(ask, metric, queue, mine)
+    mine = store.label_answers(run_id, metric, ask.person)
+    chosen, again = _row_for(ask, metric, mine)
     row = store.row(run_id, chosen.row_id) if chosen is not None else None
     first = [answer for answer in mine if not answer.repeat]
     last = first[-1] if first else None
@@ -39,7 +38,7 @@ def item(ask: Ask) -> Answer:
         "row": row,
         "person": ask.person,
         "answered": len({(answer.row_id, answer.repeat) for answer in mine}),
-        "total": len(queue),
+        "total": store.count_to_label(run_id, metric),
         "last": last if last is not None and not last.revealed else None,
         "given": last if again and last is not None and last.row_id == again else None,
         "cannot_tell": CANNOT_TELL,
@@ -49,22 +48,20 @@ def item(ask: Ask) -> Answer:
     return Page("label.html.j2", values)
 
 
-def _row_for(
-    ask: Ask, metric: str, queue: Sequence[RowToLabel], mine: Sequence[LabelAnswer]
-) -> tuple[RowToLabel | None, str]:
+def _row_for(ask: Ask, metric: str, mine: Sequence[LabelAnswer]) -> tuple[RowToLabel | None, str]:
     """(the row to show, its id where it is one of theirs that they change)."""
-    again = ask.query.get("row", "")
-    by_id = {row.row_id: row for row in queue}
+    store, run_id, again = ask.site.store, stored_run(ask).run_id, ask.query.get("row", "")
     if again:
         # Only a row that was theirs: what others have is not to be seen beforehand. And none of
         # which they have seen the judge's verdict since.
         theirs = {answer.row_id for answer in mine}
         revealed = {answer.row_id for answer in mine if answer.revealed}
-        return (by_id.get(again) if again in theirs - revealed else None), again
+        if again in theirs - revealed:
+            return store.row_to_label(run_id, metric, again), again
+        return None, again
     repeat = repeat_due(mine)
-    if repeat is not None and repeat in by_id:
-        return by_id[repeat], ""
-    return ask.site.store.reserve_to_label(stored_run(ask).run_id, metric, ask.person), ""
+    once_more = store.row_to_label(run_id, metric, repeat) if repeat is not None else None
+    return once_more or store.reserve_to_label(run_id, metric, ask.person), ""
 
 
 def _seen(ask: Ask, metric: str, mine: Sequence[LabelAnswer]) -> dict[str, object] | None:
@@ -91,12 +88,10 @@ def keep(ask: Ask) -> Answer:
     if not ask.person:
         return Redirect(next_item)
     row_id, given = ask.form.get("row", ""), ask.form.get("value", "")
-    queue = ask.site.store.to_label(stored.run_id, metric)
-    chosen = next((row for row in queue if row.row_id == row_id), None)
+    chosen = ask.site.store.row_to_label(stored.run_id, metric, row_id)
     if chosen is None:
         raise NotThere("That row is not among those to label.")
-    answers = ask.site.store.label_answers(stored.run_id, metric)
-    mine = [answer for answer in answers if answer.annotator == ask.person]
+    mine = ask.site.store.label_answers(stored.run_id, metric, ask.person)
     of_row = [answer for answer in mine if answer.row_id == row_id]
     repeat = repeat_due(mine) == row_id and not ask.form.get("again")
     reveal = ask.form.get("reveal") == "1"
