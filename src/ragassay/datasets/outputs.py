@@ -214,7 +214,7 @@ def _passages(message: object) -> list[object] | None:
     where there are none. Mere links to sources are no passages.
     """
     given = part(message, ("context", "contexts"))
-    texts_count = given is not None
+    may_be_texts = given is not None
     if given is None:
         given = part(message, ("citations", "sources"))
     if isinstance(given, str):
@@ -228,7 +228,7 @@ def _passages(message: object) -> list[object] | None:
         inner = part(item, ("document",)) if isinstance(item, Mapping) else None
         passages += inner if isinstance(inner, list) else [item]
     is_told = all(map(_is_document, passages)) and (
-        texts_count or not any(isinstance(item, str) for item in given)
+        may_be_texts or not any(isinstance(item, str) for item in given)
     )
     return passages if passages and is_told else None
 

@@ -262,7 +262,7 @@ def _clause(raw: str, start: int, topic: _Topic) -> Clause | None:
     if not named:
         return None
     named = topic.full(named)
-    if voice == "copula" and head_noun(tail) in _PROFESSIONS:
+    if voice == "copula" and (head_noun(tail) in _PROFESSIONS or _LIFE.match(raw)):
         kind = "person"
     if kind == "person" and topic.title and named.split()[-1] == topic.title.split()[-1]:
         # "Robert Bruce "Bob" Adams" is looked for as "Bob Adams".
@@ -427,6 +427,12 @@ _GLUED = re.compile(r"%|[a-z](?:The|In|It|This|For|An)\b")
 """A share, or two lines that a reader of pages joined."""
 
 _MOST_NAME = 7
+# A name and behind it in brackets when that person was born, or lived, to the day.
+_LIFE = re.compile(
+    r"[^()]{3,60}\((?:[^()]*;)?\s*"
+    r"(?:born\b|(?:\d{1,2} [A-Z][a-z]+|[A-Z][a-z]+ \d{1,2},) \d{4}\s*[–—-])"
+)
+
 _LINKS = listed("of de la von van der the and du da di del")
 
 

@@ -52,11 +52,23 @@ _OF_NAMES = (
     ),
 )
 _MADE = listed("build construct complete design found establish create restore renovate")
-_PLACE = re.compile(
-    r"\b(?:Mount|River|Lake|Bridge|Castle|City|Park|Sea|Island|Museum|Arena|Tower|Wall|Library"
-    r"|Station|Harbour|Garden|Church|Cathedral|Palace|Hall|Valley|Forest|Street|Town|Mountain)\b"
+_PLACE = (
+    "River|Lake|Bridge|Castle|City|Park|Sea|Island|Museum|Arena|Tower|Wall|Library|Station|Harbour"
+    "|Garden|Church|Cathedral|Palace|Hall|Valley|Forest|Street|Town|Mountain"
+)
+# "Mount Logan", "London Bridge (Lake Havasu City)", "Hall of Fame"; not "the Street Choir".
+_IS_PLACE = re.compile(
+    rf"(?:.*\b(?:{_PLACE})(?:$| (?:of|in|at|on|near|for) .*| \(.*)|(?:Mount|Lake) .*)"
 )
 
+# What is called like a place and is none: "Town Bloody Hall is a 1971 documentary film".
+_WORK = re.compile(r"\b(?:film|album|song|single|novel|book|series|play|game|magazine)\b")
+# The last word of a name whose first word tells one of its kind from others.
+_CALLED_AFTER = re.compile(
+    rf"{_PLACE}|Administration|Falls|Hills|Beach|Bay|Creek|Canal|Square|House|School"
+    r"|College|University|Hospital|Institute|Academy|Company|Foundation|Prize|Cup|Trophy|Theatre"
+    r"|Theater|Stadium|Airport|Railway|County|Treaty|Act|Theorem|Effect|Syndrome|Disease|Area"
+)
 _HOUSE = re.compile(r"\b(?:Castle|Museum|Arena|Tower|Garden|Cathedral|Palace|Hall|Park|Abbey)\b")
 
 
@@ -69,8 +81,8 @@ def unanswerable(
     subject = fact.clause.subject
     if fact.asks in ("other", "why"):
         return
-    alike = [name for name in others if kinds.get(name) == fact.clause.kind]
-    swapped = _unknown_name(subject, corpus, alike)
+    persons = [name for name in others if kinds.get(name) == "person"]
+    swapped = _unknown_name(subject, corpus, persons, is_person=fact.clause.kind == "person")
     if swapped and fact.asks in ("when", "where", "how many", "who", "relation"):
         form = asked(fact, swapped)
         why = f"the corpus does not know {swapped}"
@@ -78,7 +90,9 @@ def unanswerable(
     sides: tuple[tuple[str, str], ...] = _OF_NAMES
     if fact.clause.kind == "person":
         sides = _OF_PERSONS
-    elif _PLACE.search(subject) or fact.asks == "where":
+    elif fact.asks == "where" or (
+        _IS_PLACE.fullmatch(subject) and not _WORK.search(fact.clause.tail)
+    ):
         sides = _OF_PLACES
     elif fact.clause.verb is not None and fact.clause.verb.base in _MADE:
         sides = _OF_MADE
@@ -117,17 +131,22 @@ def is_told(corpus: Corpus, subject: str, words: list[str]) -> bool:
     return False
 
 
-def _unknown_name(subject: str, corpus: Corpus, others: list[str]) -> str:
-    """A name like this one that the corpus does not have: its last word is one of another name; ""
-    where none is found.
+def _unknown_name(subject: str, corpus: Corpus, persons: list[str], *, is_person: bool) -> str:
+    """A name like this one that the corpus does not have; "" where none is found.
+
+    A person gets the family name of another person, and what is called after something (Carter
+    Administration, London Bridge) is called after a person: what it is stays as it is.
     """
-    match = re.fullmatch(r"(.*\b[A-Z][\w'’-]+) ([A-Z][\w'’-]+)", subject)
-    if match is None:
+    match = re.fullmatch(r"((?:the )?)([A-Z][\w'’-]+) ([A-Z][\w'’-]+)", subject)
+    if match is None or not (is_person or _CALLED_AFTER.fullmatch(match[3])):
         return ""
-    for other in others:
-        last = other.split()[-1]
-        name = f"{match[1]} {last}"
-        if last != match[2] and last not in match[1].split() and not is_known(corpus, name):
+    for person in persons:
+        family = person.split()[-1]
+        if " " not in person or not family[:1].isupper() or family in match.groups():
+            continue
+        words = (match[2], family) if is_person else (family, match[3])
+        name = match[1] + " ".join(words)
+        if not is_known(corpus, name):
             return name
     return ""
 
