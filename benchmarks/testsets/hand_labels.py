@@ -105,7 +105,7 @@ def page(figures: dict[str, Any]) -> list[str]:
         " were mended after each round. Before round 6 another draw of questions of its paragraphs"
         " was looked at (1 of 116 answers wrong, 1 of 132 without sense), and who is a person and"
         " what is a place was mended; the round is the draw after it. An unanswerable question was"
-        " searched for in all passages by its words. One of round 2 asks what a roller coaster was called before, where"
-        " a passage names the one that it replaced.",
+        " searched for in all passages by its words. One of round 2 asks what a roller coaster was"
+        " called before, where a passage names the one that it replaced.",
     ]
     return lines
