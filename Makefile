@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # twentieth of the time. It tells by the hashes of the files.
 export MYPY_CACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ragassay-mypy
 
-.PHONY: setup demo test test-fast test-local test-frameworks test-engines soak check docs site bench lock clean
+.PHONY: setup demo test test-fast test-local test-frameworks test-instrumentors test-engines soak check docs site bench lock clean
 
 setup: .venv/.ready
 
@@ -51,6 +51,16 @@ build/frameworks/.ready: examples/frameworks/requirements.txt | .venv/.ready
 test-frameworks: build/frameworks/.ready
 	build/frameworks/bin/python -m pytest -n 0 tests/frameworks
 
+# Applications that real instrumentors watch, at pinned versions, and the rows that come of their spans.
+build/instrumentors/.ready: tests/instrumentors/requirements.txt | .venv/.ready
+	$(PY) -m venv build/instrumentors
+	$(PY) -c "import site; print(site.getsitepackages()[0])" > $$(ls -d build/instrumentors/lib/python3*/site-packages)/project.pth
+	build/instrumentors/bin/python -m pip install -q --disable-pip-version-check -r tests/instrumentors/requirements.txt
+	touch $@
+
+test-instrumentors: build/instrumentors/.ready
+	$(PY) -m pytest -n 0 tests/instrumentors
+
 # The engines of other packages, which bring a hundred packages with them, in an environment of their own.
 build/engines/.ready: pyproject.toml | .venv/.ready
 	$(PY) -m venv build/engines
@@ -62,7 +72,7 @@ test-engines: build/engines/.ready
 	build/engines/bin/python -m pytest -n 0 tests/tuning/engines
 
 # The heavier doses of the fault and fuzzing suites (hours), recorded in benchmarks/results.
-soak: setup .venv/.browser test-local test-frameworks test-engines
+soak: setup .venv/.browser test-local test-frameworks test-instrumentors test-engines
 	$(PY) -m pytest -n 2 --dist loadgroup -m soak
 	$(PY) -m pytest -n 2 -m "not slow and not soak" --hypothesis-profile=searching
 	$(PY) benchmarks/hardening/run.py --dose nightly
