@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -276,6 +277,82 @@ def test_of_a_prompt_with_one_variable_beside_the_context_the_variable_is_the_qu
     row = only([span(TRACE, 1, None, {OPERATION: "invoke_workflow"}), span(TRACE, 2, 1, model)])
     assert row.turn.question == "And for dogs?"
     assert row.turn.sources["question"] == "what the first prompt was filled with"
+
+
+def test_a_step_before_the_call_of_a_model_that_says_no_message_is_not_the_first_call() -> None:
+    # As an agent of LlamaIndex begins: its messages are objects that Python printed.
+    printed = "ChatMessage(role=<MessageRole.USER: 'user'>, blocks=[TextBlock(text='Where?')])"
+    prepared = {KIND: "LLM", "input.value": json.dumps({"chat_history": [printed]})}
+    asked = {
+        KIND: "LLM",
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": "Where is it?",
+    }
+    found = {
+        KIND: "RETRIEVER",
+        "input.value": "street of the bakery",
+        "retrieval.documents.0.document.content": "It is in Mill Lane.",
+    }
+    row = only(
+        [
+            span(TRACE, 1, None, {KIND: "CHAIN"}),
+            span(TRACE, 2, 1, prepared),
+            span(TRACE, 3, 1, asked),
+            span(TRACE, 4, 1, found),
+        ]
+    )
+    assert row.turn.question == "Where is it?"
+    assert row.turn.sources["question"] == "the first message of a user to a model"
+
+
+def test_a_later_call_of_a_model_says_no_question_where_the_first_was_given_a_text() -> None:
+    rewrite = {KIND: "LLM", "input.value": "Rewrite: And for dogs?", "output.value": "dog toll"}
+    answer = {
+        KIND: "LLM",
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": "dog toll",
+    }
+    row = only([span(TRACE, 1, None, {}), span(TRACE, 2, 1, rewrite), span(TRACE, 3, 1, answer)])
+    # What the later call was asked is a model's words, and none of the user's.
+    assert row.turn.question is None
+
+
+@pytest.mark.parametrize(
+    ("data", "question"),
+    [
+        ({"embedder": {"text": "Who pays?"}, "prompt": {"q": "Who pays?"}}, "Who pays?"),
+        ({"embedder": {"text": "who pays"}, "prompt": {"question": "Who pays?"}}, "Who pays?"),
+        ({"retriever": {"query": "Why?"}, "prompt": {"language": "English"}}, "Why?"),
+        ({"query": "Who pays?", "top_k": 3}, "Who pays?"),
+        ({"one": {"question": "Who pays?"}, "two": {"question": "Who does not?"}}, None),
+        ({"one": {"a": "Who pays?"}, "two": {"b": "Who does not?"}}, None),
+        ({"writer": {"policy": "overwrite"}, "reader": {"sources": ["a.md"]}}, None),
+    ],
+)
+def test_what_the_components_of_a_pipeline_were_asked_is_the_question_where_it_is_one(
+    data, question
+) -> None:
+    root = {KIND: "CHAIN", "input.value": json.dumps({"data": data})}
+    spans = [span(TRACE, 1, None, root), span(TRACE, 2, 1, {KIND: "LLM", "output.value": "All."})]
+    assert only(spans).turn.question == question
+
+
+@pytest.mark.parametrize(
+    ("given_text", "questions"),
+    [("How many seats has it?", ["How many seats has it?"]), (None, [])],
+)
+def test_a_chain_that_failed_before_its_retriever_is_a_turn_where_it_was_asked_something(
+    given_text, questions
+) -> None:
+    inputs = {} if given_text is None else {"input.value": given_text}
+    failed = {"code": 2, "message": "no embedding"}
+    spans = [
+        span(TRACE, 1, None, {KIND: "CHAIN", **inputs}, status=failed),
+        span(TRACE, 2, 1, {KIND: "EMBEDDING"}, status=failed),
+    ]
+    rows = rows_of_trace(TRACE, spans)
+    assert [row.turn.question for row in rows] == questions
+    assert [row.turn.error for row in rows] == ["no embedding"] * len(questions)
 
 
 def test_an_error_is_read_without_the_traceback_behind_it() -> None:

@@ -61,6 +61,18 @@ SCENARIOS: dict[str, tuple[Turn, ...]] = {
             "The pool is cleaned on Mondays.",
         ),
     ),
+    "agent with memory": (
+        Turn(
+            "What is the museum of clocks famous for?",
+            ("fame of the museum of clocks",),
+            "For a clock of 1590 that still runs.",
+        ),
+        Turn(
+            "And what does it cost children?",
+            ("entry for children to the museum of clocks",),
+            "Children enter free of charge.",
+        ),
+    ),
     "error": (
         Turn(
             "Which day is the market held on?",
@@ -68,6 +80,8 @@ SCENARIOS: dict[str, tuple[Turn, ...]] = {
             "This answer is never given.",
             fails="model",
         ),
+    ),
+    "error in retrieval": (
         Turn(
             "How many seats has the old theatre?",
             ("seats of the old theatre",),
@@ -78,7 +92,7 @@ SCENARIOS: dict[str, tuple[Turn, ...]] = {
 }
 
 PASSAGES: tuple[str, ...] = (
-    "The lighthouse of Skarvik was opened in 1868; sailors call it \"Skarvik fyr\".",
+    'The lighthouse of Skarvik was opened in 1868; sailors call it "Skarvik fyr".',
     "When the lighthouse keeper of Skarvik retired, the lamp became electric.",
     "The water tower is 41 metres high.\nIts tank holds 900 m³ of water.",
     "Guided tours up the water tower start at noon: how high one gets is up to the guide.",
@@ -90,6 +104,10 @@ PASSAGES: tuple[str, ...] = (
     "The sports hall lends skis until the last day of the month of March.",
     "Cleaning of the swimming pool is on Mondays, before eight.",
     "In the swimming pool there are lanes of 25 metres on all days of the year.",
+    "The museum of clocks has its fame from a clock of 1590, which still runs.",
+    "Fame came to the museum with its third director.",
+    "Entry to all museums is free of charge for children, every day.",
+    "For an entry in the guest book, children ask at the desk.",
     "The weekly market is held on Thursday, the day on which the square is closed.",
     "Fish is sold at the market from six in the morning.",
     "The old theatre has 312 seats, 40 of them in boxes.",
@@ -112,11 +130,11 @@ def reply(body: dict[str, Any]) -> Reply:
     turn = _turn_in(_text(messages[last]))
     if REWRITE in "\n".join(map(_text, messages)):
         return turn.searches[0]
-    if turn.fails == "model":
-        return 500
     searched = sum(each["role"] == "tool" for each in messages[last:])
     if body.get("tools") and searched < len(turn.searches):
         return ToolCall("search", {"query": turn.searches[searched]})
+    if turn.fails == "model":
+        return 500
     return turn.answer
 
 

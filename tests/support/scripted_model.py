@@ -39,20 +39,14 @@ class ScriptedModel:
     embedding fails with status 500.
     """
 
-    def __init__(
-        self, chat: Callable[[Body], Reply], broken: frozenset[str] = frozenset()
-    ) -> None:
+    def __init__(self, chat: Callable[[Body], Reply], broken: frozenset[str] = frozenset()) -> None:
         self.chat = chat
         self.broken = broken
         self.url = ""
 
     def __enter__(self) -> Self:
-        model = self
-
-        class Handler(_Handler):
-            script = model
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        handler = type("Handler", (_Handler,), {"script": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()

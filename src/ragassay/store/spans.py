@@ -687,11 +687,10 @@ def _replace_rows(
     changed = {ready.trace: each for ready, each in made if former[ready.trace] != list(each)}
     if outdated := [trace for trace in changed if former[trace]]:
         connection.execute(delete(table).where(rows.trace.in_(outdated)))
-    values = [
-        {"trace": trace, "number": number, "payload": payload}
-        for trace, payloads in changed.items()
-        for number, payload in enumerate(payloads, 1)
-    ]
+    values: list[dict[str, object]] = []
+    for trace, payloads in changed.items():
+        numbered = enumerate(payloads, 1)
+        values += [{"trace": trace, "number": n, "payload": payload} for n, payload in numbered]
     if values:
         connection.execute(table.insert(), values)
     if changed:

@@ -93,7 +93,8 @@ class Room:
         self._grow_to(size)
         if size > MOST_BODY:
             raise Refused(Refusal.TOO_LARGE, f"a request may have {MOST_BODY >> 20} MiB")
-        if self._intake.under_way > size and self._intake.under_way > _MOST_AT_ONCE:
+        # Alone it is taken whatever its size: it could never come otherwise.
+        if self._intake.under_way > self.taken and self._intake.under_way > _MOST_AT_ONCE:
             raise Refused(Refusal.BUSY, "too many exports at once", OVERLOAD_RETRY_S)
 
     def _grow_to(self, size: int) -> None:

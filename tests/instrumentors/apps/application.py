@@ -11,17 +11,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
+from openai import OpenAI
 from opentelemetry import _logs, trace
+from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import Span, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-from instrumentors.scenarios import SCENARIOS, Turn
+from instrumentors.scenarios import PASSAGES, SCENARIOS, Turn
 
 SYSTEM = "Answer from the passages only.\n\n{context}"
+PROMPT = "Answer from the passages only.\n\n{context}\n\nQuestion: {question}"
 REWRITE = "Write the last message as a standalone question."
 KEY = "none"
 MODEL = "scripted"
@@ -39,21 +42,59 @@ class Record:
     error: str | None = None
 
 
+class Embedder:
+    """A search over the passages for what brings none, by the model's embeddings."""
+
+    def __init__(self, url: str) -> None:
+        self._client = OpenAI(base_url=url, api_key=KEY, max_retries=0)
+        self._known: list[tuple[str, list[float]]] = []
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """The vectors of some texts, by one request."""
+        reply = self._client.embeddings.create(model=MODEL, input=list(texts))
+        return [list(each.embedding) for each in reply.data]
+
+    def search(self, query: str) -> list[str]:
+        """The two passages that are nearest."""
+        if not self._known:
+            self._known = list(zip(PASSAGES, self.embed(PASSAGES), strict=True))
+        (wanted,) = self.embed([query])
+        by_distance = sorted(self._known, key=lambda known: -_product(known[1], wanted))
+        return [text for text, _ in by_distance[:2]]
+
+
+def _product(one: Sequence[float], other: Sequence[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+class Session(SpanProcessor):
+    """Writes the session on each span, as applications do that know their users' conversations:
+    here, the scenario.
+    """
+
+    name = ""
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        span.set_attribute("session.id", self.name)
+
+
 class Telemetry(NamedTuple):
     """Where spans and log records go: the collector that the environment names."""
 
     tracer_provider: TracerProvider
     logger_provider: LoggerProvider
+    session: Session
 
 
 def set_up_telemetry() -> Telemetry:
     """As an application does: batches, over HTTP, to OTEL_EXPORTER_OTLP_ENDPOINT."""
-    spans, logs = TracerProvider(), LoggerProvider()
+    spans, logs, session = TracerProvider(), LoggerProvider(), Session()
+    spans.add_span_processor(session)
     spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     logs.add_log_record_processor(BatchLogRecordProcessor(OTLPLogExporter()))
     trace.set_tracer_provider(spans)
     _logs.set_logger_provider(logs)
-    return Telemetry(spans, logs)
+    return Telemetry(spans, logs, session)
 
 
 def record_genai_content(where: str = "SPAN_ONLY") -> None:
@@ -78,6 +119,7 @@ def main(start: Callable[[str, str], Answer], instrument: Callable[[str, Telemet
     instrument(instrumentor, telemetry)
     records: dict[str, list[dict[str, Any]]] = {}
     for scenario in scenarios:
+        telemetry.session.name = scenario
         answer = start(scenario, url)
         records[scenario] = [asdict(record) for record in run(answer, SCENARIOS[scenario])]
     telemetry.tracer_provider.shutdown()

@@ -14,10 +14,12 @@ from langchain_core.runnables import Runnable, RunnablePassthrough
 from langchain_core.tools import tool
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_openai import ChatOpenAI, OpenAIEmbeddings
+from langgraph.checkpoint.memory import InMemorySaver
 
 from instrumentors.apps.application import (
     KEY,
     MODEL,
+    PROMPT,
     REWRITE,
     SYSTEM,
     Answer,
@@ -32,7 +34,7 @@ from instrumentors.scenarios import PASSAGES, Turn
 
 def instrument(name: str, telemetry: Telemetry) -> None:
     """One of the three instrumentors that there are for LangChain."""
-    spans, logs = telemetry
+    spans, logs, _ = telemetry
     if name == "openinference":
         from openinference.instrumentation.langchain import LangChainInstrumentor as OpenInference
 
@@ -51,7 +53,9 @@ def instrument(name: str, telemetry: Telemetry) -> None:
 class Application:
     """Chains and an agent over one vector store. Its turns are one conversation."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, scenario: str, url: str) -> None:
+        # OpenInference takes the thread for the session.
+        self.conversation_config: Any = {"configurable": {"thread_id": scenario}}
         embeddings = OpenAIEmbeddings(
             base_url=url, api_key=KEY, model=MODEL, max_retries=0, check_embedding_ctx_length=False
         )
@@ -66,10 +70,18 @@ class Application:
             base_url=url, api_key=KEY, model=MODEL, temperature=0, max_retries=0
         )
         self.history: list[BaseMessage] = []
+        self.memory = InMemorySaver()
 
     def chain(self, record: Record) -> Runnable[Any, str]:
         """From a question to an answer."""
         prompt = ChatPromptTemplate.from_messages([("system", SYSTEM), ("human", "{question}")])
+        return self._filled(prompt, record)
+
+    def chain_of_one_message(self, record: Record) -> Runnable[Any, str]:
+        """As `chain`, with the passages and the question in one message."""
+        return self._filled(ChatPromptTemplate.from_template(PROMPT), record)
+
+    def _filled(self, prompt: ChatPromptTemplate, record: Record) -> Runnable[Any, str]:
         given = {"context": self._search(record), "question": RunnablePassthrough()}
         return given | prompt | self.model | StrOutputParser()
 
@@ -99,7 +111,7 @@ class Application:
             documents = self.retriever.invoke(query)
             return self._noted(record, documents)
 
-        return create_agent(self.model, [search])
+        return create_agent(self.model, [search], checkpointer=self.memory)
 
     def _search(self, record: Record) -> Runnable[Any, str]:
         return self.retriever | (lambda documents: self._noted(record, documents))
@@ -117,17 +129,20 @@ class Application:
 
     def answer_as_agent(self, turn: Turn, record: Record) -> str:
         messages = {"messages": [{"role": "user", "content": turn.question}]}
-        return str(self.agent(record).invoke(messages)["messages"][-1].content)
+        result = self.agent(record).invoke(messages, self.conversation_config)
+        return str(result["messages"][-1].content)
 
 
 def start(scenario: str, url: str) -> Answer:
-    application = Application(url)
+    application = Application(scenario, url)
     if scenario == "turns":
         return application.answer_in_conversation
-    if scenario == "agent":
+    if scenario in ("agent", "agent with memory"):
         return application.answer_as_agent
     if scenario == "stream":
-        return lambda turn, record: "".join(application.chain(record).stream(turn.question))
+        return lambda turn, record: "".join(
+            application.chain_of_one_message(record).stream(turn.question)
+        )
     return lambda turn, record: application.chain(record).invoke(turn.question)
 
 

@@ -82,11 +82,13 @@ DOCUMENT_LISTS = (
 VARIABLE_PREFIX = "gen_ai.prompt.variable."
 VARIABLES = ("llm.prompt_template.variables",)
 
-QUESTION_VARIABLES = frozenset({"question", "query", "query_str", "user_input", "user_question"})
+QUESTION_VARIABLES = ("question", "user_question", "user_input", "query", "query_str")
 CONTEXT_VARIABLES = frozenset(
     {"contexts", "context_str", *(name for name in ALIASES["contexts"] if "." not in name)}
 )
-"""Names of a prompt's variables that hold the question, and what was retrieved."""
+"""Names of a prompt's variables, and of what the components of a pipeline are given, that hold the
+question, the likeliest first; and of those that hold what was retrieved.
+"""
 
 SESSIONS = (
     "session.id",

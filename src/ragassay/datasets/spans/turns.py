@@ -84,7 +84,7 @@ def _from_the_root(roots: Sequence[Span]) -> list[Span]:
 
 def _is_application(roots: Sequence[Span]) -> bool:
     """Whether anything was asked here: a model, an agent, a retriever; or a chain was run that was
-    given a text and gave one.
+    given a text and gave one, or failed before it asked anything of them.
     """
     chains: list[Span] = []
     for span in everything(roots):
@@ -92,8 +92,10 @@ def _is_application(roots: Sequence[Span]) -> bool:
             return True
         if span.kind == "CHAIN":
             chains.append(span)
-    asked_one = any(_question_of(span) for span in chains[:1])
-    return asked_one and any(_response_of(span) is not None for span in chains[:1])
+    for span in chains[:1]:
+        has_ended = span.error is not None or _response_of(span) is not None
+        return has_ended and bool(_question_of(span))
+    return False
 
 
 def _parts(roots: Sequence[Span]) -> list[list[Span]]:
@@ -236,7 +238,7 @@ def _question(spans: Sequence[Span], found: Found) -> tuple[str | None, str]:
 
 
 def _question_in_first_prompt(spans: Sequence[Span], found: Found) -> tuple[str | None, str]:
-    first = next(_models(spans), None)
+    first = next(filter(_is_asked, _models(spans)), None)
     text = None if first is None else _first_asked(first)
     if first is None or not text:
         return None, ""
@@ -250,6 +252,13 @@ def _question_in_first_prompt(spans: Sequence[Span], found: Found) -> tuple[str 
 
 def _models(spans: Sequence[Span]) -> Iterator[Span]:
     return outermost(spans, lambda span: span.kind == "LLM")
+
+
+def _is_asked(model: Span) -> bool:
+    """Whether the call of a model says what it was asked. A framework's own step before the call
+    (LlamaIndex's _prepare_chat_with_tools), which is a span of the same kind, does not.
+    """
+    return any(_question_of(span) for span in everything([model]))
 
 
 def _place(span: Span, spans: Sequence[Span]) -> str:
@@ -284,7 +293,7 @@ def _filled_with(prompt: str, spans: Sequence[Span], model: Span) -> str | None:
         # One word, as a language or a mode, may stand in a question that it has nothing to do with.
         if isinstance(text, str) and not is_context and " " in text.strip() and text in prompt:
             held.add(text)
-    return held.pop() if len(held) == 1 else None
+    return _only(held)
 
 
 def _is_filled_prompt(text: str, found: Found) -> bool:
@@ -316,7 +325,39 @@ def _question_of(span: Span) -> str | None:
 
 def _text_asked(value: Any) -> str | None:
     value = _out_of(value, "inputs")
-    return value if isinstance(value, str) else question_in(value)
+    if isinstance(value, str):
+        return value
+    text = question_in(value)
+    return _asked_of_components(value) if text is None else text
+
+
+def _asked_of_components(value: Any) -> str | None:
+    """What a pipeline of Haystack was asked, by the names of its components' inputs, or as the only
+    text that they were given: {"data": {"embedder": {"text": "Q?"}, "prompt": {"q": "Q?"}}}.
+    """
+    data = value.get("data") if isinstance(value, dict) else None
+    named: dict[str, set[str]] = {}
+    for name, text in _inputs_of_components(data):
+        # One word is a language or a mode, and no question.
+        if isinstance(text, str) and (name in names.QUESTION_VARIABLES or " " in text.strip()):
+            named.setdefault(name, set()).add(text)
+    for name in names.QUESTION_VARIABLES:
+        if name in named:
+            return _only(named[name])
+    return _only(set().union(*named.values()))
+
+
+def _inputs_of_components(data: Any) -> Iterator[tuple[str, Any]]:
+    """The inputs of all components, which may also stand without the components' names."""
+    for name, given in data.items() if isinstance(data, dict) else ():
+        if isinstance(given, dict):
+            yield from given.items()
+        else:
+            yield name, given
+
+
+def _only(texts: set[str]) -> str | None:
+    return next(iter(texts)) if len(texts) == 1 else None
 
 
 def _out_of(value: Any, name: str) -> Any:

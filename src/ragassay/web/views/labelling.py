@@ -40,7 +40,7 @@ def item(ask: Ask) -> Answer:
         "answered": len({(answer.row_id, answer.repeat) for answer in mine}),
         "total": store.count_to_label(run_id, metric),
         "last": last if last is not None and not last.revealed else None,
-        "given": last if again and last is not None and last.row_id == again else None,
+        "given": next((a for a in reversed(first) if a.row_id == again), None) if again else None,
         "cannot_tell": CANNOT_TELL,
         "reveal": ask.reveal,
         "seen": _seen(ask, metric, mine),
@@ -96,16 +96,23 @@ def keep(ask: Ask) -> Answer:
     repeat = repeat_due(mine) == row_id and not ask.form.get("again")
     reveal = ask.form.get("reveal") == "1"
     cookies = {"reveal": "1" if reveal else ""}
+    value = _value(given, chosen)
+    reason = ask.form.get("rationale", "").strip()[:LONGEST_REASON]
+    is_final = any(answer.revealed for answer in of_row)
     if of_row and not repeat and not ask.form.get("again"):
-        # The same key twice, or a page that the browser kept: the first answer stands.
-        return Redirect(next_item, cookies)
-    if any(answer.revealed for answer in of_row):
+        stands = next(answer for answer in reversed(of_row) if not answer.repeat)
+        if (value, reason or stands.rationale) == (stands.value, stands.rationale):
+            return Redirect(next_item, cookies)  # the same key twice
+        if not is_final:
+            # A page that the browser kept: it does not show what stands, which this one does.
+            return Redirect(url("/runs/{}/label", stored.run_id, metric=metric, row=row_id))
+    if is_final:
         raise NotThere("You have seen what the judge says of that row: your label of it stays.")
     answer = LabelAnswer(
         row_id,
         ask.person,
-        _value(given, chosen),
-        ask.form.get("rationale", "").strip()[:LONGEST_REASON],
+        value,
+        reason,
         now(),
         repeat=repeat,
         # Of a repeat nothing is shown: it would say that it is one.
