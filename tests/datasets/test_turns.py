@@ -472,3 +472,47 @@ def test_what_many_traces_lack_is_said_once_with_what_to_set() -> None:
         "response not recorded in 3 rows (pydantic-ai):"
         " Agent.instrument_all(InstrumentationSettings(include_content=True))",
     ]
+
+
+NUMBERED = {
+    "gen_ai.prompt.0.role": "user",
+    "gen_ai.prompt.0.content": WINDOW,
+    "gen_ai.completion.0.role": "assistant",
+    "gen_ai.completion.0.content": ANSWER,
+    "gen_ai.usage.prompt_tokens": 12,
+    "gen_ai.usage.completion_tokens": 7,
+}
+
+
+@pytest.mark.parametrize(
+    "kind", [{"llm.request.type": "chat"}, {"llm.request.type": "completion"}, {}], ids=str
+)
+def test_a_call_of_a_model_is_known_where_no_operation_is_named(kind: dict[str, str]) -> None:
+    row = only([span(TRACE, 1, None, {**NUMBERED, **kind})]).row
+    assert (row["question"], row["response"]) == (WINDOW, ANSWER)
+    assert (row["usage"]["input_tokens"], row["usage"]["output_tokens"]) == (12, 7)
+
+
+@pytest.mark.parametrize("kind", ["EVALUATOR", "GUARDRAIL"])
+@pytest.mark.parametrize("first", [True, False])
+def test_what_checks_a_turn_is_neither_its_question_nor_its_answer(kind: str, first: bool) -> None:
+    check, call = (2, 5) if first else (5, 2)
+    judged = {"llm.input_messages.0.message.role": "user", KIND: "LLM"}
+    judged |= {"llm.input_messages.0.message.content": "Is this an attack?"}
+    judged |= {"llm.output_messages.0.message.content": "score 0.9"}
+    spans = [
+        span(TRACE, 1, None, {KIND: "CHAIN"}),
+        span(TRACE, check, 1, {KIND: kind}),
+        span(TRACE, check + 1, check, judged),
+        span(TRACE, call, 1, {KIND: "LLM", **NUMBERED}),
+    ]
+    row = only(spans).row
+    assert (row["question"], row["response"]) == (WINDOW, ANSWER)
+
+
+def test_a_guardrail_that_holds_the_only_call_of_a_model_is_a_part_of_the_turn() -> None:
+    guarded = [span(TRACE, 1, None, {KIND: "GUARDRAIL"}), span(TRACE, 2, 1, NUMBERED)]
+    row = only(guarded).row
+    assert (row["question"], row["response"]) == (WINDOW, ANSWER)
+    judged = [span(TRACE, 1, None, {KIND: "EVALUATOR"}), span(TRACE, 2, 1, NUMBERED)]
+    assert rows_of_trace(TRACE, judged) == []

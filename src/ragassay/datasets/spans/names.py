@@ -41,6 +41,15 @@ OPERATION_KIND: Mapping[str, str] = {
 }
 """Names of `gen_ai.operation.name` -> the kind of span that they are."""
 
+REQUEST_TYPE = "llm.request.type"
+REQUEST_KIND: Mapping[str, str] = {
+    "chat": "LLM",
+    "completion": "LLM",
+    "embedding": "EMBEDDING",
+    "rerank": "RERANKER",
+}
+"""Values of OpenLLMetry's `llm.request.type` -> the kind of span that they are."""
+
 RUN_KINDS: Mapping[str, str] = {"retriever": "RETRIEVER", "llm": "LLM", "embedding": "EMBEDDING"}
 """`run_type` of LangSmith's runs -> the kind of span that they are."""
 
@@ -100,9 +109,17 @@ SESSIONS = (
 )
 
 FIGURES: Mapping[str, tuple[str, ...]] = {
-    "input_tokens": ("llm.token_count.prompt", "gen_ai.usage.input_tokens"),
-    "output_tokens": ("llm.token_count.completion", "gen_ai.usage.output_tokens"),
-    "total_tokens": ("llm.token_count.total",),
+    "input_tokens": (
+        "llm.token_count.prompt",
+        "gen_ai.usage.input_tokens",
+        "gen_ai.usage.prompt_tokens",
+    ),
+    "output_tokens": (
+        "llm.token_count.completion",
+        "gen_ai.usage.output_tokens",
+        "gen_ai.usage.completion_tokens",
+    ),
+    "total_tokens": ("llm.token_count.total", "llm.usage.total_tokens"),
     "cost": ("llm.cost.total",),
 }
 """Figure -> the attributes that say it."""
@@ -130,6 +147,7 @@ _NAMED = (
     *KINDS,
     OPERATION,
     TRACELOOP_KIND,
+    REQUEST_TYPE,
     *INPUTS,
     *OUTPUTS,
     *INPUT_MESSAGES,

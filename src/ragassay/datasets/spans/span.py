@@ -4,7 +4,7 @@ of Phoenix, MLflow's traces, runs of LangSmith, observations of Langfuse.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -128,7 +128,16 @@ def kind_of(attributes: Mapping[str, Any]) -> str:
     said = attributes.get(names.TRACELOOP_KIND)
     if isinstance(said, str) and said:
         return names.KIND_OF.get(said.upper(), said.upper())
-    return ""
+    asked = attributes.get(names.REQUEST_TYPE)
+    if isinstance(asked, str) and asked in names.REQUEST_KIND:
+        return names.REQUEST_KIND[asked]
+    # A span that says no kind, and what a model was asked or said.
+    numbered = (*names.NUMBERED_INPUTS, *names.NUMBERED_OUTPUTS)
+    return "LLM" if any(map(_begins_with(numbered), attributes)) else ""
+
+
+def _begins_with(beginnings: tuple[str, ...]) -> Callable[[str], bool]:
+    return lambda name: name.startswith(beginnings) and name.endswith(".content")
 
 
 def parsed(value: Any) -> Any:

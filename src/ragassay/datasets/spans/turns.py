@@ -60,7 +60,7 @@ def turns_of(spans: Sequence[Mapping[str, Any]]) -> list[Turn]:
     """The turns of a trace, in order of time. None where its spans are no turn of a user: those of
     indexing and of embeddings.
     """
-    roots = _from_the_root(forest(spans))
+    roots = _from_the_root(_without_checks(forest(spans)))
     if not _is_application(roots):
         return []
     session = _session(roots)
@@ -69,12 +69,28 @@ def turns_of(spans: Sequence[Mapping[str, Any]]) -> list[Turn]:
 
 def fields_of_spans(spans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Those of question, response and contexts that the spans say, as one turn."""
-    roots = _from_the_root(forest(spans))
+    roots = _from_the_root(_without_checks(forest(spans)))
     if not roots:
         return {}
     turn = _turn(roots, None)
     said = {"question": turn.question, "response": turn.response, "contexts": turn.contexts}
     return {name: value for name, value in said.items() if value is not None}
+
+
+_CHECKS = ("EVALUATOR", "GUARDRAIL")
+
+
+def _without_checks(roots: Sequence[Span]) -> list[Span]:
+    """The forest without what checks the turn: what an evaluator asks a model, and what that says,
+    are neither its question nor its answer. Those of a guardrail neither, where a model is asked
+    outside of it: a guardrail may also hold the application's own call.
+    """
+    models = (span for span in outermost(roots, lambda span: span.kind in (*_CHECKS, "LLM")))
+    is_asked_outside = any(span.kind == "LLM" for span in models)
+    left_out = _CHECKS if is_asked_outside else _CHECKS[:1]
+    for span in everything(roots):
+        span.children[:] = [child for child in span.children if child.kind not in left_out]
+    return [span for span in roots if span.kind not in left_out]
 
 
 def _from_the_root(roots: Sequence[Span]) -> list[Span]:
