@@ -93,6 +93,25 @@ def test_all_parts_of_a_compressed_body_are_stored(receiver: Receiver) -> None:
     assert counts(receiver)[1] - before[1] == 6
 
 
+@pytest.mark.parametrize(("kind", "megabytes", "status"), [
+    (PROTOBUF, 7, 200), (PROTOBUF, 15, 200), (PROTOBUF, 17, 413), (JSON, 7, 200), (JSON, 9, 413),
+])  # fmt: skip
+def test_a_large_export_is_taken_up_to_the_limit_where_nothing_else_is_under_way(
+    receiver: Receiver, kind: str, megabytes: int, status: int
+) -> None:
+    before = counts(receiver)
+    text = "word " * (204 << 10)
+    body = export(9000 + megabytes, megabytes, text).SerializeToString()
+    if kind == JSON:
+        trace = f"{megabytes:032x}"
+        spans = [span(trace, number + 1, None, {"x": text}) for number in range(megabytes)]
+        body = json.dumps(request(spans)).encode()
+    assert abs(len(body) / (1 << 20) - megabytes) < 0.5
+    assert receiver.post("/v1/traces", body, kind).status_code == status
+    stored = counts(receiver)[1] - before[1]
+    assert stored == (megabytes if status == 200 else 0)
+
+
 def test_rejections_are_counted_in_the_encoding_of_the_request(receiver: Receiver) -> None:
     bad = {**span("0" * 32, 1, None, {})}
     answer = receiver.post("/v1/traces", json.dumps(request([bad, bad])).encode(), JSON)

@@ -30,6 +30,25 @@ def test_what_a_row_says_about_a_mark(text: str, figures: dict, value: float | N
     assert read_mark(text, METRICS).value(figures) == value
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("groundedness>=0.8", 0.9),
+        ("hallucination<=0.1", 0.1),
+        ("error_rate<=0.02", 0.1),
+        ("p95(latency)<=3", 0.9),
+    ],
+)
+def test_a_mean_is_shown_as_its_mark_is_written(text: str, shown: float) -> None:
+    assert read_mark(text, METRICS).shown(0.9) == pytest.approx(shown)
+
+
+def test_a_mark_below_every_rate_is_refused_in_these_words() -> None:
+    with pytest.raises(SetupError) as caught:
+        read_mark("error_rate<=-1", METRICS)
+    assert caught.value.why == "no rate lies below 0"
+
+
 def test_what_the_mean_is_held_to() -> None:
     assert read_mark("groundedness>=0.8", METRICS).held == 0.8
     assert read_mark("hallucination<=0.1", METRICS).held == pytest.approx(0.9)

@@ -155,6 +155,21 @@ def test_a_changed_judge_begins_the_streams_anew(watched: Watched) -> None:
     assert other.marks[0].sessions == 5, "what the former judge said counts no more"
 
 
+def test_an_alert_says_what_it_is_since_it_fell_and_as_the_mark_is_written(
+    watched: Watched,
+) -> None:
+    marks = ["groundedness<=0.5"]
+    watched.arrive(turns("before", 40, WRONG))
+    assert not watched.step(marks=marks).alerts
+    watched.arrive(turns("after", 25))
+    (alert,) = [each for each in watched.step(marks=marks).alerts if each["about"] == marks[0]]
+    assert alert["sessions"] > alert["latest_sessions"] > 5
+    assert alert["latest_mean"] > 0.5 > alert["mean"], "over all sessions it still holds"
+    words = f"does not hold: {alert['latest_mean']:.3f} over the latest"
+    assert words in alert["text"]
+    assert f"; {alert['mean']:.3f} over {alert['sessions']} sessions" in alert["text"]
+
+
 def test_an_alert_stands_until_the_mark_is_known_to_hold_again(watched: Watched) -> None:
     marks = ["groundedness>=0.5"]
     watched.arrive(turns("bad", 25, WRONG))

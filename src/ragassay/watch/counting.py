@@ -25,7 +25,7 @@ from ragassay.store.watches import (
 from ragassay.watch import sampling
 from ragassay.watch.marks import ERROR_RATE, Mark
 from ragassay.watch.settings import Settings
-from ragassay.watch.state import DriftState, MarkState, State
+from ragassay.watch.state import LATEST, DriftState, MarkState, State
 
 _SESSIONS_A_STEP = 500
 DRIFT_LEAST = 10
@@ -147,7 +147,9 @@ class Counter:
         least = min([least, *(row.chance for row in found)])
         weight = sum(1 / row.chance for row in found)
         kept.sessions += 1
-        kept.total += sum(row.value / row.chance for row in found) / weight
+        mean = sum(row.value / row.chance for row in found) / weight
+        kept.total += mean
+        kept.latest = [*kept.latest, mean][-LATEST:]
         kept.highest = max(kept.highest, *(row.value for row in found))
         if kept.standing:
             # That a mean is above its mark is that its opposite is below.
@@ -284,35 +286,56 @@ def guarantee_words(settings: Settings) -> str:
 
 
 def _mark_alert(mark: Mark, kept: MarkState, settings: Settings) -> Alert:
-    shown = _mean_words(mark, kept)
-    text = (
-        f"{mark.text} does not hold: {shown} over {kept.sessions} sessions since it was armed"
-        f" ({guarantee_words(settings)})."
-    )
+    mean = kept.total / kept.sessions
+    latest = _since_the_change(mark, kept.latest)
+    now, sessions = sum(latest) / len(latest), len(latest)
+    where = f"over {kept.sessions} sessions since it was armed"
+    if sessions < kept.sessions:
+        where = f"over the latest {sessions} sessions; {_words(mark, mean)} {where}"
+    text = f"{mark.text} does not hold: {_words(mark, now)} {where} ({guarantee_words(settings)})."
     if kept.highest < mark.held and not mark.passes:
         text += (
             " No session ever reached it: the mark may be out of reach of this judge, rather than"
             " quality fallen."
         )
-    mean = kept.total / kept.sessions
-    figures = {"mean": mean, "sessions": kept.sessions, "guarantee": guarantee_words(settings)}
+    figures = {
+        "mean": mark.shown(mean),
+        "sessions": kept.sessions,
+        "latest_mean": mark.shown(now),
+        "latest_sessions": sessions,
+        "guarantee": guarantee_words(settings),
+    }
     return Alert("mark", mark.text, text, figures)
+
+
+def _since_the_change(mark: Mark, means: Sequence[float]) -> Sequence[float]:
+    """The latest sessions, from where they began to lie below the mark: the part at the end that
+    falls short of it by most in all, as in Page's test (1954).
+    """
+    best, first, short = 0.0, 0, 0.0
+    for place in range(len(means) - 1, -1, -1):
+        short += mark.held - means[place]
+        if short > best:
+            best, first = short, place
+    return means[first:]
 
 
 def _holds_again(mark: Mark, kept: MarkState, settings: Settings) -> Alert:
     chance = f"{settings.back_level:.0%}"
+    mean = kept.total / kept.sessions
     text = (
-        f"{mark.text} holds again: {_mean_words(mark, kept)} over {kept.sessions} sessions since"
+        f"{mark.text} holds again: {_words(mark, mean)} over {kept.sessions} sessions since"
         f" the alert (chance of saying so while it does not: at most {chance})."
     )
-    figures = {"mean": kept.total / kept.sessions, "sessions": kept.sessions}
-    return Alert("back", mark.text, text, figures)
+    return Alert("back", mark.text, text, {"mean": mark.shown(mean), "sessions": kept.sessions})
 
 
-def _mean_words(mark: Mark, kept: MarkState) -> str:
-    mean = kept.total / kept.sessions
+def _words(mark: Mark, mean: float) -> str:
+    shown = mark.shown(mean)
     if mark.name == ERROR_RATE:
-        return f"{1 - mean:.1%}"
-    if mark.limit is not None:
-        return f"{mean:.1%} of the rows within {mark.limit:g}"
-    return f"{1 - mean:.3f}" if mark.falling else f"{mean:.3f}"
+        return f"{shown:.1%}"
+    return (
+        f"{shown:.1%} of the rows within {mark.limit:g}"
+        if mark.limit is not None
+        else f"{shown:.3f}"
+    )

@@ -60,6 +60,12 @@ class Mark:
             return None
         return 1.0 - score if self.falling else float(score)
 
+    def shown(self, mean: float) -> float:
+        """A mean of such values as the mark is written: an error rate, not the share without one;
+        for an amount the share of rows within its limit.
+        """
+        return 1 - mean if self.falling else mean
+
 
 def read_mark(text: str, metrics: Collection[str]) -> Mark:
     """A mark of "groundedness>=0.8". metrics: names of those that are measured. Raises SetupError
@@ -83,7 +89,8 @@ def read_mark(text: str, metrics: Collection[str]) -> Mark:
         raise _wrong(text, "A pass rate is held above a mark.", text)
     held = number if at_least else 1.0 - number
     if not 0 < held <= 1:
-        why = "no rate lies above 1" if held > 1 else "every rate reaches it"
+        beyond = "no rate lies above 1" if at_least else "no rate lies below 0"
+        why = beyond if held > 1 else "every rate reaches it"
         raise _wrong(text, "The mark is out of reach of a rate from 0 to 1.", why)
     return Mark(text.strip(), known, held, falling=not at_least, passes=rate is not None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ragassay.core import Interval
@@ -148,6 +149,8 @@ def _marks(traffic: Traffic) -> Iterator[Block]:
         rows = []
         for mark in traffic.marks:
             mean = "-" if mark.mean is None else f"{mark.mean:.3f}"
+            if mark.mean is not None and re.match(r"p\d", mark.mark):
+                mean = f"{mark.mean:.1%} within"
             share = f"{mark.evidence:.2g} of {mark.needed:.0f}"
             stands = f"ALERT since {mark.since[:16]}" if mark.standing else "armed"
             rows.append((mark.mark, mean, str(mark.sessions), share, stands))

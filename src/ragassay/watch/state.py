@@ -10,13 +10,16 @@ from typing import Any
 
 from ragassay.scoring.evidence import Evidence, Guarantee, MarkAlarm
 
+LATEST = 200
+"""Sessions among which it is looked for where a mean changed."""
+
 
 @dataclass(slots=True)
 class MarkState:
     """The alarm on one mark. since: Unix time when it was armed, or raised. total, sessions: sum
-    and number of the sessions' means since then; highest: of their rows' values. raised: alerts so
-    far. standing: an alert was raised, and the capital now is that of the bets that the mark holds
-    again.
+    and number of the sessions' means since then; latest: the last of these means, at most `LATEST`;
+    highest: of their rows' values. raised: alerts so far. standing: an alert was raised, and the
+    capital now is that of the bets that the mark holds again.
     """
 
     mark: float
@@ -30,6 +33,7 @@ class MarkState:
     highest: float = 0.0
     raised: int = 0
     standing: bool = False
+    latest: list[float] = field(default_factory=list)
 
     @classmethod
     def armed(
