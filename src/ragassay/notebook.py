@@ -140,6 +140,14 @@ async def ascore(metric: str | Metric, **arguments: Any) -> Score:
         opened.close()
 
 
+def unknown_names(arguments: Mapping[str, Any], metric: str) -> list[str]:
+    """Which of these arguments are neither fields of a row nor options."""
+    from ragassay.datasets.mlflow_arguments import read_arguments
+
+    read, _ = read_arguments(dict(arguments), metric=metric)
+    return [name for name in _by_field(read, metric) if name not in (*ROW, *OPTIONS)]
+
+
 def _by_field(arguments: Mapping[str, Any], metric: str) -> dict[str, Any]:
     """The arguments with fields of the row under their own names: each may be called as any tool
     calls its column, such as MLflow's `request`, `retrieved_context` and `expected_response`.

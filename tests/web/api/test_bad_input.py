@@ -69,7 +69,8 @@ def problem(answer) -> dict:
         ("POST", "/judge/nothing", {"row": ROW}, 404, "E0201", ""),
         ("POST", "/judge/os:system", {"row": ROW}, 404, "E0201", ""),
         ("POST", "/judge/groundedness", {"row": {}}, 422, "E1409", "/row"),
-        ("POST", "/judge/groundedness", {"row": {"rows": 1}}, 422, "E0101", None),
+        ("POST", "/judge/groundedness", {"row": {"rows": 1}}, 422, "E1409", "/row/rows"),
+        ("POST", "/judge/groundedness", {"row": {"response": 5}}, 422, "E0303", "/row"),
         ("POST", "/judge/groundedness", {"row": {"judge": "x"}}, 422, "E1409", "/row/judge"),
         *(
             ("POST", "/judge/groundedness", {"row": {name: "/x"}}, 422, "E1409", f"/row/{name}")
@@ -84,6 +85,17 @@ def problem(answer) -> dict:
             "/parameters/pass_mark",
         ),
         ("POST", "/judge/groundedness", {"row": ROW, "parameters": {"x": 1}}, 422, "E0202", None),
+        (
+            "POST",
+            "/judge/groundedness",
+            {"row": ROW, "parameters": {"pass_mark": 7}},
+            422,
+            "E0202",
+            "/parameters/pass_mark",
+        ),
+        ("POST", "/runs", {"rows": [ROW, ROW]}, 422, "E0306", "/rows/1/id"),
+        ("POST", "/runs", {"rows": [{**ROW, "question": 5}]}, 422, "E0303", "/rows/0"),
+        ("POST", "/runs", {"rows": [{}]}, 422, "E0307", "/rows"),
         (
             "POST",
             "/judge/groundedness",
@@ -126,6 +138,10 @@ def test_a_mistake_is_named_by_its_place(method, path, body, status, code, where
     assert (found["status"], found["code"]) == (status, code), found
     if where:
         assert where in (found["where"], *(each["where"] for each in found["problems"]))
+    if method == "POST":
+        # Neither an option of the command, nor the file in which the rows lay.
+        assert "--" not in found["remedy"] or "--allow-judge" in found["remedy"]
+        assert ".jsonl" not in json.dumps(found)
 
 
 @pytest.mark.parametrize(

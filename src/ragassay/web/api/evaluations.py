@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ragassay import api
 from ragassay.core import RagAssayError, RunState
 from ragassay.web.api.messages import Refused
+from ragassay.web.api.over_http import in_words_of_a_request
 from ragassay.web.api.posted_rows import PostedRows, Request
 from ragassay.web.api.problems import busy, note_fault
 
@@ -155,6 +156,9 @@ class Evaluations:
         evaluation = _Evaluation(self, begin, rows_file, request)
         try:
             return self._launch(evaluation, rows)
+        except RagAssayError as error:
+            rows_file.unlink(missing_ok=True)
+            raise in_words_of_a_request(error, "/rows", rows_file) from None
         except BaseException:
             rows_file.unlink(missing_ok=True)
             raise

@@ -35,8 +35,7 @@ def _decimal(value: object) -> object:
     return value
 
 
-Whole = Annotated[int, BeforeValidator(_whole)]
-Decimal = Annotated[float, BeforeValidator(_decimal)]
+Above = Annotated[float, Field(gt=0, le=1e9), BeforeValidator(_decimal)]
 Name = Annotated[str, Field(max_length=500)]
 Switch = Annotated[Literal["true", "false"], Field(description="true or false")]
 Cursor = Annotated[
@@ -60,7 +59,9 @@ class PageQuery(Query):
     """A page of a list."""
 
     cursor: Cursor = ""
-    limit: Annotated[Whole, Field(ge=1, le=MOST_A_PAGE, description="items of a page")] = 100
+    limit: Annotated[
+        int, Field(ge=1, le=MOST_A_PAGE, description="items of a page"), BeforeValidator(_whole)
+    ] = 100
 
 
 class RunsQuery(PageQuery):
@@ -113,9 +114,7 @@ class CompareQuery(Query):
 
     a: Annotated[str, Field(min_length=1, max_length=500)]
     b: Annotated[str, Field(min_length=1, max_length=500)]
-    margin: Annotated[
-        Decimal | None, Field(gt=0, le=1e9, description="a difference that would not matter")
-    ] = None
+    margin: Annotated[Above | None, Field(description="a difference that would not matter")] = None
 
 
 class CertificatesQuery(Query):

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ragassay import notebook
-from ragassay.core import nearest
+from ragassay.core import RagAssayError, Score, nearest
 from ragassay.metrics import catalogue
 from ragassay.metrics import parse as parse_metric
 from ragassay.report.jsonable import as_json
 from ragassay.web.api.messages import Call, Json, Problem, Refused, Reply
 from ragassay.web.api.operations.runs import progress_of
+from ragassay.web.api.over_http import in_words_of_a_request
 from ragassay.web.api.posted_rows import Request
 from ragassay.web.api.requests import EvaluationIn, JudgeIn, ResumeIn
 
@@ -87,12 +88,27 @@ def judge(call: Call) -> Reply:
         if field in notebook.OPTIONS:
             problem = Problem(f"/row/{field}", "is no field of a row")
             raise Refused("E1409", "An option stands in the row.", problems=(problem,))
-    metric = _with_parameters(notebook.JUDGES.get(name, name), body.parameters)
+    # A row may have its name with it, which says nothing about it.
+    body.row.pop("id", None)
+    for field in notebook.unknown_names(body.row, name):
+        what = f"is no field of a row.{nearest(field, notebook.ROW)}"
+        problem = Problem(f"/row/{field[:80]}", what)
+        fix = f"fields of a row: {', '.join(notebook.ROW)}"
+        raise Refused(
+            "E1409", "The row cannot be read.", where=problem.where, fix=fix, problems=(problem,)
+        )
+    try:
+        return Json(as_json(_score(call, body, notebook.JUDGES.get(name, name))))
+    except RagAssayError as error:
+        raise in_words_of_a_request(error, "/row") from None
+
+
+def _score(call: Call, body: JudgeIn, name: str) -> Score:
+    metric = _with_parameters(name, body.parameters)
     options = body.model_dump(exclude=_NOT_OPTIONS)
     if options["max_calls"] is None and options["max_cost"] is None:
         options["max_calls"] = CALLS_A_ROW
-    score = notebook.score(metric, **body.row, **options, store=call.site.store.address)
-    return Json(as_json(score))
+    return notebook.score(metric, **body.row, **options, store=call.site.store.address)
 
 
 def _with_parameters(name: str, parameters: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from ragassay.trust.measure.label_rounds import label_progress
 from ragassay.trust.measure.labelling import LabelImport, import_labels
 from ragassay.web.api.cursors import cursor, foreign_cursor, place_of
 from ragassay.web.api.messages import Call, Json, Problem, Refused, Reply
+from ragassay.web.api.over_http import in_words_of_a_request
 from ragassay.web.api.requests import ImportQuery, LabelsIn
 
 ENDINGS = {"text/csv": ".csv", "application/x-ndjson": ".jsonl"}
@@ -55,7 +56,7 @@ def written(call: Call) -> Reply:
             store=call.site.store.address,  # type: ignore[arg-type]
         )
     except RagAssayError as error:
-        raise _over_http(error) from None
+        raise in_words_of_a_request(error, "/labels", metric="/metric") from None
     return Json(_told(result))
 
 
@@ -80,15 +81,8 @@ def imported(call: Call) -> Reply:
             # Where the sheet lay for a moment is nothing to the client.
             error.where = error.where.replace(f"{folder}/", "")
             error.why = error.why.replace(f"{folder}/", "")
-            raise _over_http(error) from None
+            raise in_words_of_a_request(error, "the sheet", metric="metric") from None
     return Json(_told(result))
-
-
-def _over_http(error: RagAssayError) -> RagAssayError:
-    """The error with the remedy of a request: the command's names an option."""
-    if error.code == "E0314":
-        error.fix = "keep one of the two, or set `replace` to take the new one"
-    return error
 
 
 def _told(result: LabelImport) -> dict[str, object]:

@@ -49,8 +49,10 @@ def _is_there(call: Call, run_id: str) -> bool:
 
 
 def one(call: Call) -> Reply:
-    """Where a run stands, its ledger and its manifest."""
-    return Json(run_json(call.run()))
+    """Where a run stands, its ledger and its manifest; and whether a process works on it."""
+    stored = call.run()
+    progress = progress_of(call, stored.run_id)
+    return Json({**run_json(stored), "driven": progress["driven"], "total": progress["total"]})
 
 
 def summary(call: Call) -> Reply:
