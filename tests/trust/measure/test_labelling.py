@@ -21,6 +21,7 @@ from ragassay.report.tables import Table
 from ragassay.testing import LLMServer, answer_by_words
 from ragassay.trust.label_reports import people_report
 from ragassay.trust.measure import estimate, import_labels, next_rows, people_agreement
+from ragassay.trust.measure.run_table import labels_of_named_run
 
 FACTS = (
     "The harbour opened in {}.",
@@ -483,3 +484,17 @@ def test_another_judges_run_of_the_same_rows_helps_the_estimate(
     outside = write(tmp_path / "outside.jsonl", range(N, N + 80))
     with pytest.raises((SetupError, DataError)):
         estimate(first, labels=outside, beside=other, store=store)
+
+
+def test_rows_on_which_people_are_tied_are_left_out_and_named(store: Path) -> None:
+    said = [{"id": f"r{i}", "label": person(i), "annotator": "Ann"} for i in range(30)]
+    said += [
+        {"id": f"r{i}", "label": 1 - person(i) if i < 2 else person(i), "annotator": "Bob"}
+        for i in range(30)
+    ]
+    import_labels("last", said, metric="groundedness", store=store)
+    found = labels_of_named_run("last", None, store)
+    assert found is not None
+    assert (len(found.rows), found.tied) == (28, 2)
+    assert not {"r0", "r1"} & {row["id"] for row in found.rows}
+    assert "2 rows on which people are tied left out" in found.notes[-1]

@@ -106,7 +106,8 @@ class LabelProgress:
 
     chosen: rows that were chosen; finished: of these, those that want nobody more; labelled: rows
     with a label, imported ones too. among_people: None with fewer than two people on any row.
-    with_judge: people's majority beside the judge, pass or fail. needed: labels in all for the pass
+    with_judge: people's majority beside the judge, pass or fail, on `compared` rows: those that
+    have both. needed: labels in all for the pass
     rate within 3 points, in words. disputes: rows on which judge and people differ, or people are
     tied. reliability: the share that people pass by the judge's score, in fifths of [0, 1].
     with_themselves: agreement of people with their own earlier labels, on `repeated` rows that they
@@ -233,7 +234,7 @@ def label_progress(store: Store, run_id: str, metric: str, *, seed: int = 0) -> 
         people=_people(labels, latest),
         among_people=_among_people(labels, rows, seed),
         with_judge=_with_judge(labels, rows, judged, cut, seed),
-        compared=len(judged),
+        compared=len(_compared(labels, judged)),
         needed=_needed(labels, cut),
         disputes=_disputes(labels, rows, judged, metric, cut),
         ties=_ties(labels),
@@ -376,20 +377,25 @@ def _among_people(labels: Sequence[HumanLabel], rows: Rows, seed: int) -> People
     return agreement if agreement.shared else None
 
 
+def _compared(labels: Sequence[HumanLabel], judged: Mapping[str, bool]) -> dict[str, float]:
+    """Row -> people's majority, of those rows that have one and a verdict of the judge."""
+    from ragassay.trust.consensus import consensus
+
+    said = {row.row_id: row.value for row in consensus(labels)}
+    return {row: value for row, value in said.items() if value is not None and row in judged}
+
+
 def _with_judge(
     labels: Sequence[HumanLabel], rows: Rows, judged: Mapping[str, bool], cut: float, seed: int
 ) -> tuple[Figure, ...]:
     """Agreement of people's majority with the judge on pass or fail."""
     from ragassay.scoring import annotators
-    from ragassay.trust.consensus import consensus
 
     votes = []
-    for row in consensus(labels):
-        if row.value is None or row.row_id not in judged:
-            continue
-        passes = (float(row.value >= cut), float(judged[row.row_id]))
+    for row_id, said in _compared(labels, judged).items():
+        passes = (float(said >= cut), float(judged[row_id]))
         for name, value in zip((PEOPLE, JUDGE), passes, strict=True):
-            votes.append(HumanLabel(row.row_id, "", name, value))
+            votes.append(HumanLabel(row_id, "", name, value))
     if not votes:
         return ()
     table = annotators.votes(votes, _clusters(rows))

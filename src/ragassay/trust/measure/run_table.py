@@ -24,7 +24,8 @@ _UNKNOWN_RUN = "E0103"
 @dataclass(frozen=True, slots=True)
 class RunLabels:
     """The labelled rows of a run. rows: as a file of labels has them. population: rows of the run
-    to which the metric applies. joined: how labels of several people were joined.
+    to which the metric applies. joined: how labels of several people were joined. tied: rows that
+    are left out, since as many people pass them as fail them and nobody decided.
     """
 
     run: str
@@ -32,6 +33,7 @@ class RunLabels:
     rows: Sequence[dict[str, object]]
     population: int
     joined: JoinedLabels
+    tied: int = 0
 
     @property
     def source(self) -> str:
@@ -41,7 +43,11 @@ class RunLabels:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was done to the labels."""
-        return self.joined.notes("their median")
+        notes = self.joined.notes("their majority")
+        if self.tied:
+            rows = "1 row" if self.tied == 1 else f"{self.tied} rows"
+            notes += (f"{rows} on which people are tied left out; decide with another label",)
+        return notes
 
 
 def labels_source(run: str) -> str:
@@ -98,11 +104,22 @@ def _labels_of(run: Run, metric: str | None, cut: float | None) -> RunLabels:
     least = _cut(labels, cut)
     joined = _joined(labels, clusters, least)
     rows: list[dict[str, object]] = []
+    tied = 0
     for row in applicable:
-        if row.sample is not None and row.id in by_row:
-            cells = _label_cells(by_row[row.id], joined, least)
-            rows.append({**to_record(row.sample), **cells})
-    return RunLabels(run.id, name, rows, len(applicable), joined)
+        if row.sample is None or row.id not in by_row:
+            continue
+        if joined.model is None and _is_tied(by_row[row.id], least):
+            tied += 1
+            continue
+        rows.append({**to_record(row.sample), **_label_cells(by_row[row.id], joined, least)})
+    return RunLabels(run.id, name, rows, len(applicable), joined, tied)
+
+
+def _is_tied(labels: Sequence[HumanLabel], cut: float | None) -> bool:
+    """Whether as many people pass the row as fail it."""
+    if cut is None:
+        return False
+    return 2 * sum(label.value >= cut for label in labels) == len(labels)
 
 
 def _cut(labels: Sequence[HumanLabel], cut: float | None) -> float | None:
