@@ -77,7 +77,8 @@ def test_a_sample_of_what_arrives_is_judged_and_a_fall_in_quality_alerts(
         send(receiver, "bad", [WRONG] * 60)
         fallen = shell(watch)
         assert re.search(
-            r"ALERT groundedness>=0.8 does not hold: 0\.\d+ over the latest \d+ sessions", fallen.err
+            r"ALERT groundedness>=0.8 does not hold: 0\.\d+ over the latest \d+ sessions",
+            fallen.err,
         )
         assert any(line.startswith("ALERT ") for line in fallen.lines)
         received = webhook.received  # type: ignore[attr-defined]
