@@ -118,6 +118,16 @@ def test_a_trace_is_ready_when_its_root_came_and_it_was_quiet(records: SpanRecor
     assert ready(601_000) == [OTHER, TRACE]
 
 
+def test_a_trace_that_waits_for_its_root_is_not_behind(records: SpanRecords) -> None:
+    records.put([span(TRACE, 2)], [], 1000)
+    indexed(records)
+    assert records.waiting() == (1, None)
+    records.put([span(OTHER, 1, root=True)], [], 3000)
+    assert records.waiting() == (1, 3000), "spans that are not indexed yet"
+    indexed(records)
+    assert records.waiting() == (2, 3000)
+
+
 def test_a_trace_that_says_that_it_is_complete_is_ready_at_once(records: SpanRecords) -> None:
     records.put([span(TRACE, 1, root=True, complete=True), span(OTHER, 1, root=True)], [], 1000)
     indexed(records)

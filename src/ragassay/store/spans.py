@@ -226,12 +226,14 @@ class SpanRecords:
 
     def waiting(self) -> tuple[int, int | None]:
         """(how many traces have spans that no row is made of yet, when the oldest spans of which
-        none is made were received, in milliseconds; None where there are none).
+        one should be made were received, in milliseconds; None where there are none). A trace whose
+        root is still to come waits for it, and is not behind.
         """
         traces, spans, cursors = schema.traces.c, schema.spans.c, schema.cursors.c
 
         def work(connection: Connection) -> tuple[int, int | None]:
-            dirty = select(func.count(), func.min(traces.last_received)).where(traces.dirty)
+            due = case((traces.ended | traces.complete, traces.last_received))
+            dirty = select(func.count(), func.min(due)).where(traces.dirty)
             count, oldest = connection.execute(dirty).one()
             position = select(cursors.position).where(cursors.name == _CURSOR)
             # Spans that the index of traces has not come to.
