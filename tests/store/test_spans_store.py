@@ -171,6 +171,7 @@ def test_of_traces_that_are_stored_together_each_keeps_what_is_its_own(
     assert put_together(rows) == 3
     number = 2
     assert put_together([[b"a"], [b"c"], [b"e"], []]) == 3
+    assert records.without_rows(0, 90_000) == 1
     kept = {(row.trace[0], row.number): row.payload for row in records.rows(0, 90_000)}
     assert kept == {(1, 1): b"a", (2, 1): b"c", (3, 1): b"e"}
     # In the order of the last change of each, and only what changed.

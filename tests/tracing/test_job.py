@@ -290,6 +290,16 @@ def test_rows_of_a_period_are_a_file_that_does_not_change_when_late_spans_come(
     assert snapshot(store, "traces:all", clock.now).path == second.path
 
 
+def test_traces_in_which_nobody_asked_anything_are_counted(store: Store) -> None:
+    clock = Clock()
+    put(store, SPANS, clock.now)
+    embedding = {"gen_ai.operation.name": "embeddings"}
+    put(store, [span("e" * 32, 1, None, embedding)], clock.now)
+    AssemblyJob(store.span_records, Patience(quiet_s=0), clock).catch_up()
+    lines = snapshot(store, "traces:all", clock.now).lines
+    assert "left out 1 trace in which nobody asked anything (indexing, embeddings)" in lines
+
+
 def test_a_period_without_rows_says_what_is_stored(store: Store) -> None:
     with pytest.raises(NothingToDo) as caught:
         snapshot(store, "traces:last-24h")

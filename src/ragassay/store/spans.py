@@ -325,6 +325,17 @@ class SpanRecords:
             for row in page:
                 yield TraceRow(bytes(row[0]), row[1], bytes(row[2]))
 
+    def without_rows(self, since: int, until: int) -> int:
+        """Traces of that time that were put together and have no row: nobody asked anything."""
+        traces, rows = schema.traces.c, schema.trace_rows.c
+        query = (
+            select(func.count())
+            .select_from(schema.traces)
+            .where(traces.last_received >= since, traces.last_received < until, ~traces.dirty)
+            .where(~select(rows.trace).where(rows.trace == traces.trace).exists())
+        )
+        return int(self._access.scalar(query) or 0)
+
     def newest_rows(
         self, limit: int, before: tuple[int, bytes, int] | None = None
     ) -> list[ReceivedRow]:

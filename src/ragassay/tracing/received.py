@@ -73,7 +73,9 @@ def snapshot(store: Store, rows: str, now: float | None = None) -> Snapshot:
     since = _beginning(rows, moment)
     assembly = Assembly()
     lines: list[bytes] = []
-    for stored in store.span_records.rows(since, int(moment * 1000) + 1):
+    until = int(moment * 1000) + 1
+    assembly.without_turn = store.span_records.without_rows(since, until)
+    for stored in store.span_records.rows(since, until):
         said = orjson.loads(stored.payload)
         assembly.note(said["sources"], said["missing"], said["scope"])
         lines.append(orjson.dumps(said["row"]))
@@ -85,7 +87,7 @@ def snapshot(store: Store, rows: str, now: float | None = None) -> Snapshot:
     path = store.beside(f"traces-{name}.jsonl")
     if not path.exists():
         _write(path, content)
-    return Snapshot(path, [f"wrote the rows to {path}", *assembly.lines_on_fields()])
+    return Snapshot(path, [f"wrote the rows to {path}", *assembly.lines_on_rows()])
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -88,14 +88,16 @@ class Assembly:
         """One sentence each, for the user."""
         spans, traces = _counted(self.spans, "span"), _counted(self.traces, "trace")
         lines = [f"put {spans} of {traces} together: {_counted(self.rows, 'row')}, one a user turn"]
+        return lines + self.lines_on_rows()
+
+    def lines_on_rows(self) -> list[str]:
+        """What was left out, where the fields were read, and what to set for those that are
+        missing.
+        """
+        lines: list[str] = []
         if self.without_turn:
             left = _counted(self.without_turn, "trace")
             lines.append(f"left out {left} in which nobody asked anything (indexing, embeddings)")
-        return lines + self.lines_on_fields()
-
-    def lines_on_fields(self) -> list[str]:
-        """Where the fields were read, and what to set for those that are missing."""
-        lines: list[str] = []
         for name, sources in self._sources.items():
             said = [f"{source} in {_counted(count, 'row')}" for source, count in _largest(sources)]
             if said:
