@@ -92,8 +92,13 @@ class RowsQuery(PageQuery):
 
 
 class ScoresQuery(PageQuery):
-    """Which scores of a run. A page's limit counts rows, each with all its scores."""
+    """Which scores of a run."""
 
+    limit: Annotated[
+        int,
+        Field(ge=1, le=MOST_A_PAGE, description="rows of a page, each with all its scores"),
+        BeforeValidator(_whole),
+    ] = 100
     metric: Annotated[Name, Field(description="only those of this metric")] = ""
 
 
