@@ -61,10 +61,23 @@ class Mark:
         return 1.0 - score if self.falling else float(score)
 
     def shown(self, mean: float) -> float:
-        """A mean of such values as the mark is written: an error rate, not the share without one;
-        for an amount the share of rows within its limit.
-        """
-        return 1 - mean if self.falling else mean
+        """A mean of such values, see `as_written`."""
+        return as_written(self.text, mean)
+
+
+def as_written(text: str, mean: float) -> float:
+    """A mean of values that are watched for a mark, as the mark is written: an error rate, not the
+    share without one; for an amount the share of rows within its limit.
+    """
+    match = _FORM.fullmatch(text)
+    is_opposite = match is not None and match["sign"] == "<=" and not is_of_amount(text)
+    return 1 - mean if is_opposite else mean
+
+
+def is_of_amount(text: str) -> bool:
+    """Whether a mark is one on latency, tokens or cost, whose mean is a share of rows."""
+    match = _FORM.fullmatch(text)
+    return match is not None and _QUANTILE.fullmatch(match["name"]) is not None
 
 
 def read_mark(text: str, metrics: Collection[str]) -> Mark:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from ragassay.store.watches import DROPPED, JUDGED, PENDING, UNSAMPLED, WatchRecords
 from ragassay.watch.budgets import LONGEST_S, Budget, spent
+from ragassay.watch.marks import as_written
 from ragassay.watch.state import State
 from ragassay.watch.values import Spent, Standing
 
@@ -56,11 +57,7 @@ def standings(marks: Sequence[str], state: State) -> Iterator[Standing]:
         evidence = kept.alarm().evidence
         mean = None
         if kept.sessions:
-            mean = kept.total / kept.sessions
-            # What low values are good for is watched as its opposite; a quantile as a share.
-            is_opposite = "<=" in text and "(latency)" not in text
-            is_opposite = is_opposite and "(tokens)" not in text and "(cost)" not in text
-            mean = 1 - mean if is_opposite else mean
+            mean = as_written(text, kept.total / kept.sessions)
         yield Standing(
             text,
             mean,

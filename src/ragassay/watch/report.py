@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ragassay.core import Interval
@@ -12,6 +11,7 @@ from ragassay.report.wording import count
 from ragassay.watch.drift import Shifted
 from ragassay.watch.figures import Amount, Rate, Window
 from ragassay.watch.map import TrafficMap
+from ragassay.watch.marks import is_of_amount
 from ragassay.watch.values import Traffic
 
 _MOST_RATES, _MOST_ALERTS, _MOST_NOTES, _MOST_CLUSTERS, _WIDE = 6, 2, 2, 4, 76
@@ -149,7 +149,7 @@ def _marks(traffic: Traffic) -> Iterator[Block]:
         rows = []
         for mark in traffic.marks:
             mean = "-" if mark.mean is None else f"{mark.mean:.3f}"
-            if mark.mean is not None and re.match(r"p\d", mark.mark):
+            if mark.mean is not None and is_of_amount(mark.mark):
                 mean = f"{mark.mean:.1%} within"
             share = f"{mark.evidence:.2g} of {mark.needed:.0f}"
             stands = f"ALERT since {mark.since[:16]}" if mark.standing else "armed"

@@ -79,6 +79,7 @@ INPUT_MESSAGES = (
 OUTPUT_MESSAGES = ("gen_ai.output.messages", "llm.output_messages")
 NUMBERED_INPUTS = ("llm.input_messages.", "gen_ai.prompt.")
 NUMBERED_OUTPUTS = ("llm.output_messages.", "gen_ai.completion.")
+NUMBERED = (*NUMBERED_INPUTS, *NUMBERED_OUTPUTS)
 """Messages as attributes of their own: the prefix, the number, then role and content."""
 
 QUERIES = ("gen_ai.retrieval.query.text",)
@@ -161,8 +162,7 @@ _NAMED = (
     *MLFLOW_USAGE,
 )
 _PREFIXES = (
-    *NUMBERED_INPUTS,
-    *NUMBERED_OUTPUTS,
+    *NUMBERED,
     VARIABLE_PREFIX,
     *(f"{name}." for name in DOCUMENT_LISTS),
 )

@@ -4,7 +4,7 @@ of Phoenix, MLflow's traces, runs of LangSmith, observations of Langfuse.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -132,12 +132,8 @@ def kind_of(attributes: Mapping[str, Any]) -> str:
     if isinstance(asked, str) and asked in names.REQUEST_KIND:
         return names.REQUEST_KIND[asked]
     # A span that says no kind, and what a model was asked or said.
-    numbered = (*names.NUMBERED_INPUTS, *names.NUMBERED_OUTPUTS)
-    return "LLM" if any(map(_begins_with(numbered), attributes)) else ""
-
-
-def _begins_with(beginnings: tuple[str, ...]) -> Callable[[str], bool]:
-    return lambda name: name.startswith(beginnings) and name.endswith(".content")
+    said = (name for name in attributes if name.endswith(".content"))
+    return "LLM" if any(name.startswith(names.NUMBERED) for name in said) else ""
 
 
 def parsed(value: Any) -> Any:

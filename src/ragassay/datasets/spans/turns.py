@@ -85,8 +85,8 @@ def _without_checks(roots: Sequence[Span]) -> list[Span]:
     are neither its question nor its answer. Those of a guardrail neither, where a model is asked
     outside of it: a guardrail may also hold the application's own call.
     """
-    models = (span for span in outermost(roots, lambda span: span.kind in (*_CHECKS, "LLM")))
-    is_asked_outside = any(span.kind == "LLM" for span in models)
+    found = outermost(roots, lambda span: span.kind in (*_CHECKS, "LLM"))
+    is_asked_outside = any(span.kind == "LLM" for span in found)
     left_out = _CHECKS if is_asked_outside else _CHECKS[:1]
     for span in everything(roots):
         span.children[:] = [child for child in span.children if child.kind not in left_out]

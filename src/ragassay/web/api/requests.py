@@ -35,6 +35,7 @@ def _decimal(value: object) -> object:
     return value
 
 
+Limit = Annotated[int, Field(ge=1, le=MOST_A_PAGE), BeforeValidator(_whole)]
 Above = Annotated[float, Field(gt=0, le=1e9), BeforeValidator(_decimal)]
 Name = Annotated[str, Field(max_length=500)]
 Switch = Annotated[Literal["true", "false"], Field(description="true or false")]
@@ -59,9 +60,7 @@ class PageQuery(Query):
     """A page of a list."""
 
     cursor: Cursor = ""
-    limit: Annotated[
-        int, Field(ge=1, le=MOST_A_PAGE, description="items of a page"), BeforeValidator(_whole)
-    ] = 100
+    limit: Annotated[Limit, Field(description="items of a page")] = 100
 
 
 class RunsQuery(PageQuery):
@@ -94,11 +93,7 @@ class RowsQuery(PageQuery):
 class ScoresQuery(PageQuery):
     """Which scores of a run."""
 
-    limit: Annotated[
-        int,
-        Field(ge=1, le=MOST_A_PAGE, description="rows of a page, each with all its scores"),
-        BeforeValidator(_whole),
-    ] = 100
+    limit: Annotated[Limit, Field(description="rows of a page, each with all its scores")] = 100
     metric: Annotated[Name, Field(description="only those of this metric")] = ""
 
 
