@@ -111,11 +111,8 @@ def score(metric: str | Metric, **arguments: Any) -> Score:
 
 async def ascore(metric: str | Metric, **arguments: Any) -> Score:
     """`score` for callers inside an event loop."""
-    from ragassay.datasets.mlflow_arguments import read_arguments
-
     store = arguments.pop("store", None)
-    arguments, title = read_arguments(arguments, metric=str(metric).partition("(")[0])
-    arguments = _by_field(arguments, str(metric))
+    arguments, title = _read(arguments, str(metric))
     # A field given as None is one that the row does not have.
     fields_of_row = {name: arguments.pop(name, None) for name in ROW}
     row = {name: value for name, value in fields_of_row.items() if value is not None}
@@ -142,10 +139,16 @@ async def ascore(metric: str | Metric, **arguments: Any) -> Score:
 
 def unknown_names(arguments: Mapping[str, Any], metric: str) -> list[str]:
     """Which of these arguments are neither fields of a row nor options."""
+    read, _ = _read(arguments, metric)
+    return [name for name in read if name not in (*ROW, *OPTIONS)]
+
+
+def _read(arguments: Mapping[str, Any], metric: str) -> tuple[dict[str, Any], str]:
+    """The arguments under the names of this package, and the name that MLflow's gives the score."""
     from ragassay.datasets.mlflow_arguments import read_arguments
 
-    read, _ = read_arguments(dict(arguments), metric=metric)
-    return [name for name in _by_field(read, metric) if name not in (*ROW, *OPTIONS)]
+    read, title = read_arguments(arguments, metric=metric.partition("(")[0])
+    return _by_field(read, metric), title
 
 
 def _by_field(arguments: Mapping[str, Any], metric: str) -> dict[str, Any]:

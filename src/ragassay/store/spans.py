@@ -29,15 +29,15 @@ _MOST_COUNTED = 100_000
 """Spans that are counted one by one: a page that counts millions takes a second and more."""
 _SPANS_AT_ONCE = 32
 """Spans that are read into memory together: each may have megabytes."""
-_SPANS_BY_ID = (
+_SPANS_OF_TRACE = (
     select(schema.span_origins.c.payload, schema.spans.c.payload)
     .where(schema.spans.c.origin == schema.span_origins.c.id)
     .where(schema.spans.c.key >= bindparam("first"), schema.spans.c.key <= bindparam("last"))
-    # By the index: to sort them the database would hold them all.
-    .order_by(schema.spans.c.key)
-    .limit(bindparam("most"))
 )
-"""(origin, span) of a trace. Made once: making it takes longer than running it."""
+"""(origin, span) of a trace, whose keys lie between `first` and `last`."""
+# By the index: to sort them the database would hold them all. Made once: making it takes longer
+# than running it.
+_SPANS_BY_ID = _SPANS_OF_TRACE.order_by(schema.spans.c.key).limit(bindparam("most"))
 _CURSOR = "traces"
 _LOG_CURSOR = "logs of traces"
 _WRITERS = "spans"
@@ -250,14 +250,8 @@ class SpanRecords:
         """(origin, span) of the spans of a trace, in the order of arrival."""
         if self._access.lacks(schema.spans):
             return []
-        spans, origins = schema.spans.c, schema.span_origins.c
-        query = (
-            select(origins.payload, spans.payload)
-            .where(spans.origin == origins.id)
-            .where(spans.key >= trace, spans.key <= trace + b"\xff" * SPAN_BYTES)
-            .order_by(spans.id)
-            .limit(limit)
-        )
+        arrived = _SPANS_OF_TRACE.order_by(schema.spans.c.id).limit(limit)
+        query = arrived.params(_keys_of(trace))
         return [(bytes(origin), bytes(span)) for origin, span in self._access.all(query)]
 
     def read_trace(self, trace: bytes, limit: int, read: Callable[[bytes, bytes], T]) -> list[T]:
@@ -265,7 +259,7 @@ class SpanRecords:
         may be larger than the memory. At most limit by their ids, and where there are more also
         those without a parent, some of them a second time.
         """
-        bound = {"first": trace, "last": trace + b"\xff" * SPAN_BYTES, "most": limit}
+        bound = {**_keys_of(trace), "most": limit}
 
         def work(connection: Connection) -> list[T]:
             streaming = connection.execution_options(yield_per=_SPANS_AT_ONCE)
@@ -506,6 +500,11 @@ def _step_back(connection: Connection, name: str, table: Table) -> None:
     last = connection.scalar(select(func.max(table.c.id))) or 0
     behind = (cursors.c.name == name) & (cursors.c.position > last)
     connection.execute(update(cursors).where(behind).values(position=last))
+
+
+def _keys_of(trace: bytes) -> dict[str, bytes]:
+    """Between which keys the spans of a trace lie."""
+    return {"first": trace, "last": trace + b"\xff" * SPAN_BYTES}
 
 
 _MOST_ORIGINS = 10_000
