@@ -469,6 +469,13 @@ def test_people_are_compared_with_each_other_and_with_the_judge(
     assert "60 of 60 rows have labels of two people or more" in done.out
     assert "The judge may stand in for a person" in done.out
     assert "eve: beaten" in done.out
+    # With labels that were imported a run is named as everywhere, or left out.
+    for sheet in people[:2]:
+        ragassay("label", "import", "last", sheet)
+    of_run = ragassay("label", "agreement").out
+    assert "60 of 60 rows have labels of two people or more" in of_run
+    assert ragassay("label", "agreement", "last").out == of_run
+    assert "E0103" in ragassay("label", "agreement", "nosuch", code=2).err
     report = ragassay("label", "agreement", *people, "--json").json
     assert report["judge"] is None
     observed = next(f for f in report["people"]["figures"] if f["name"] == "observed_agreement")

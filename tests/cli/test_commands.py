@@ -120,6 +120,13 @@ def test_before_the_first_run_there_is_nothing_to_list_and_no_store_is_made(fold
     assert not (folder / ".ragassay").exists()
 
 
+def test_a_run_cannot_have_the_name_that_stands_for_the_newest_one(folder):
+    done = ragassay(folder, "evaluate", "rows.jsonl", "--name", "last", code=2)
+    assert "E0101" in done.stderr
+    assert "give it another name" in done.stderr
+    assert "no run yet" in ragassay(folder, "runs").stdout + ragassay(folder, "runs").stderr
+
+
 def test_runs_show_export_and_compare_read_the_store(folder):
     ragassay(folder, "evaluate", "rows.jsonl", "--name", "first")
     ragassay(folder, "evaluate", "rows.jsonl", "--name", "second")

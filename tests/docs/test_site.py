@@ -105,8 +105,6 @@ def test_every_page_of_the_documentation_is_in_one_of_the_four_parts(site: Site)
 def test_no_link_is_dead(site: Site) -> None:
     dead = []
     for name, page in site.pages.items():
-        if name == "404.html":
-            continue  # its links begin at the root of wherever it is served
         for link in page.links:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc or link.startswith("mailto:"):
@@ -141,10 +139,9 @@ def test_each_page_has_its_markdown_beside_it_and_stands_in_the_list_for_program
 ) -> None:
     listed = set(re.findall(r"\]\(([^)]+)\)", (site.folder / "llms.txt").read_text("utf-8")))
     for name in site.pages:
-        if name != "404.html":
-            twin = name.removesuffix(".html") + ".md"
-            assert (site.folder / twin).is_file(), twin
-            assert twin in listed or twin == "index.md", twin
+        twin = name.removesuffix(".html") + ".md"
+        assert (site.folder / twin).is_file(), twin
+        assert twin in listed or twin == "index.md", twin
     full = (site.folder / "llms-full.txt").read_text(encoding="utf-8")
     for path in (ROOT / "docs").glob("*.md"):
         title = path.read_text(encoding="utf-8").splitlines()[0]
@@ -176,7 +173,7 @@ def test_a_reader_who_knows_ragas_finds_each_of_its_metrics_in_two_clicks(site: 
 
 def test_one_page_leads_to_every_other_one_where_the_search_needs_a_script(site: Site) -> None:
     leads = {posixpath.normpath(link) for link in site.pages["all-pages.html"].links}
-    left = site.pages.keys() - leads - {"404.html", "index.html", "all-pages.html"}
+    left = site.pages.keys() - leads - {"index.html", "all-pages.html"}
     assert left == set()
     for name in site.pages:
         html = (site.folder / name).read_text(encoding="utf-8")

@@ -234,6 +234,18 @@ def test_one_person_may_not_label_a_row_twice_with_different_values(tmp_path: Pa
         DataError, match=r"E0314: Ada labelled(.|\n)*s\.csv:2 and s\.csv:5(.|\n)*1 and 0"
     ):
         read_sheet(sheet(tmp_path / "s.csv", *rows))
+    # Together with mistakes of other kinds it is told with them, all at once.
+    rows += [{"id": "b", "label": "maybe"}, {"id": "c", "label": "1"}, {"id": "c", "label": "0"}]
+    with pytest.raises(DataError, match="E0313") as caught:
+        read_sheet(sheet(tmp_path / "s.csv", *rows))
+    assert caught.value.what == "3 rows cannot be read as labels."
+    for place in ("s.csv:5", "s.csv:6: the label 'maybe'", "s.csv:8"):
+        assert place in caught.value.why
+    assert "Ada labelled the row 'a' twice, 1 and 0" in caught.value.why
+    # Several of that kind alone keep their code.
+    del rows[-3]
+    with pytest.raises(DataError, match="E0314: 2 labels differ from another of the same"):
+        read_sheet(sheet(tmp_path / "s.csv", *rows))
     # Without names they count as one person, unless the caller names who filled in the sheet.
     unnamed = sheet(tmp_path / "t.csv", {"id": "a", "label": "1"})
     assert read_sheet(unnamed, annotator="Cid").people == ("Cid",)

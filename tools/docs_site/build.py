@@ -20,8 +20,9 @@ _ABOUT = (
     " contexts, response and reference are judged offline or by a language model, every figure has"
     " its denominator and interval, and each failing row its cause."
 )
-# The order in which Zensical finishes its pages shows in these; nothing reads them.
-_DROPPED = ("sitemap.xml", "objects.inv")
+# The order in which Zensical finishes its pages shows in the first two, and nothing reads them. The
+# links of the last hold only where the site is a host's root: below a folder they lead nowhere.
+_DROPPED = ("sitemap.xml", "objects.inv", "404.html")
 
 
 def build(target: Path) -> Tree:

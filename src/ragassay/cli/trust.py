@@ -599,7 +599,10 @@ def label_import(
 def label_agreement(
     sheets: Annotated[
         list[str] | None,
-        typer.Argument(help="Label files, one a person or with a column annotator."),
+        typer.Argument(
+            help="Label files, one a person or with a column annotator; or the run whose imported"
+            " labels are meant [default: the last run]."
+        ),
     ] = None,
     run: Annotated[
         str | None, typer.Option(help="Run whose imported labels and judge are meant.")
@@ -628,9 +631,20 @@ def label_agreement(
     from ragassay.trust.label_reports import people_report
     from ragassay.trust.measure import people_agreement
 
+    files = sheets or []
+    if run is None and not files:
+        run = "last"
+    elif (
+        run is None
+        and len(files) == 1
+        and not Path(files[0]).suffix
+        and not Path(files[0]).exists()
+    ):
+        # As for every other command a run may be named without --run.
+        run, files = files[0], []
     result = people_agreement(
         run,
-        sheets or [],
+        files,
         metric=metric,
         label=label,
         votes=votes,

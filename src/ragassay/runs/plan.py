@@ -713,7 +713,15 @@ def manifest_of(
     name: str,
     keep: Mapping[str, object] | None = None,
 ) -> Manifest:
-    """Everything needed to repeat the run."""
+    """Everything needed to repeat the run. Raises SetupError E0101 for the name "last"."""
+    if name == "last":
+        raise SetupError(
+            "E0101",
+            'A run cannot be named "last".',
+            where="--name",
+            why="`last` stands for the newest run, and this one could not be named later",
+            fix="give it another name",
+        )
     declared = {str(m): m.declaration for m in plan.metrics}
     limit = plan.options.limit
     return Manifest(

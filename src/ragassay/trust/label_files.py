@@ -252,6 +252,7 @@ class _Reading:
         self._words: Counter[str] = Counter()
         self._mistakes: list[str] = []
         self._repeated = 0
+        self._conflicts: list[DataError] = []
         self._without_id = False
         self.read_as: list[str] = []
         self.clusters: dict[str, str] = {}
@@ -339,7 +340,7 @@ class _Reading:
         return word
 
     def _keep(self, line: int, label: HumanLabel) -> None:
-        """Keep a label. Raises DataError E0314 where the person gave the row another value."""
+        """Keep a label, or note that the person gave the row another value."""
         key = (label.row_id, label.name, label.annotator)
         if key not in self._labels:
             self._labels[key] = (line, label)
@@ -350,30 +351,49 @@ class _Reading:
             self._repeated += 1
             return
         who = shorten(label.annotator, 40) or "one person (no annotator is named)"
-        raise DataError(
+        conflict = DataError(
             "E0314",
             f"{who} labelled the row {shorten(label.row_id, 40)!r} twice.",
             where=f"{self._where(first_line)} and {self._where(line)}",
             why=f"{first.value:g} and {label.value:g}",
             fix="keep one of the two, or name the annotators apart",
         )
+        self._conflicts.append(conflict)
+        self._mistakes.append(f"{conflict.where}: {conflict.what[:-1]}, {conflict.why}")
+
+    def _refusal(self, source: str) -> DataError:
+        """What is wrong with the source, all at once."""
+        if len(self._mistakes) == len(self._conflicts) == 1:
+            return self._conflicts[0]
+        more = "; ..." if len(self._mistakes) > _MISTAKES_SHOWN else ""
+        why = "; ".join(self._mistakes[:_MISTAKES_SHOWN]) + more
+        if len(self._mistakes) == len(self._conflicts):
+            return DataError(
+                "E0314",
+                f"{len(self._conflicts)} labels differ from another of the same person and row.",
+                where=source,
+                why=why,
+                fix="keep one of each, or name the annotators apart",
+            )
+        return DataError(
+            "E0313",
+            f"{rows_in_words(len(self._mistakes))} cannot be read as labels.",
+            where=source,
+            why=why,
+            fix=(
+                "call the column that holds the rows' ids `id`"
+                if self._without_id
+                else "correct these cells; leave a label empty where there is none yet"
+            ),
+        )
 
     def file(self) -> LabelFile:
-        """All that was read. Raises DataError E0313 for mistakes, E0315 where no id is known."""
+        """All that was read. Raises DataError E0313 for mistakes, E0314 where one person gave one
+        row two values and nothing else is wrong, E0315 where no id is known.
+        """
         source = self._records.source
         if self._mistakes:
-            more = "; ..." if len(self._mistakes) > _MISTAKES_SHOWN else ""
-            raise DataError(
-                "E0313",
-                f"{rows_in_words(len(self._mistakes))} cannot be read as labels.",
-                where=source,
-                why="; ".join(self._mistakes[:_MISTAKES_SHOWN]) + more,
-                fix=(
-                    "call the column that holds the rows' ids `id`"
-                    if self._without_id
-                    else "correct these cells; leave a label empty where there is none yet"
-                ),
-            )
+            raise self._refusal(source)
         labels = []
         foreign = []
         for _, label in self._labels.values():

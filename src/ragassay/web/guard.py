@@ -236,8 +236,12 @@ def _limited(receive: Receive, most: int) -> Receive:
     return limited
 
 
+_CODES = {403: "E1403", 405: "E1405", 413: "E1406", 421: "E1402", 429: "E1411"}
+
+
 async def _refuse(send: Send, status: int, why: str, retry_s: int = 0) -> None:
-    body = f"{why}\n".encode()
+    code = _CODES[status]
+    body = f"{code}: {why}\n`ragassay explain {code}` says more.\n".encode()
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),
         (b"content-length", str(len(body)).encode()),

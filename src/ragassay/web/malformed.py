@@ -1,7 +1,8 @@
-"""The answer to bytes that are no HTTP: a problem with a code, as for every other bad request.
+"""The answer to bytes that are no HTTP, or end before the request does: a problem with a code, as
+for every other bad request.
 
-No application is called for them, for there is no request: a line that is no request line, a header
-without a colon, a chunk of the body whose size cannot be read.
+No application is called for bytes that are no HTTP, for there is no request: a line that is no
+request line, a header without a colon, a chunk of the body whose size cannot be read.
 """
 
 from __future__ import annotations
@@ -18,12 +19,26 @@ class Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 
     def send_400_response(self, msg: str) -> None:
         """Answer what cannot be read, and hang up: where the next request begins is not known."""
-        error = Refused(
-            "E1408",
+        self._hang_up(
             "What was sent is no HTTP.",
-            why="a line, a header or the size of a chunk cannot be read",
-            fix="send the request with a library for HTTP",
+            "a line, a header or the size of a chunk cannot be read",
+            "send the request with a library for HTTP",
         )
+
+    def eof_received(self) -> None:
+        """Answer a client that ended its side of the connection in the middle of a body: it may
+        still read.
+        """
+        cycle = self.cycle
+        if cycle is not None and cycle.more_body and not cycle.response_started:
+            self._hang_up(
+                "The body ended before it was whole.",
+                "the connection ended with fewer bytes than were announced",
+                "send the request again, whole",
+            )
+
+    def _hang_up(self, what: str, why: str, fix: str) -> None:
+        error = Refused("E1408", what, why=why, fix=fix)
         content = orjson.dumps(problem_of(error, "\0"))
         head = (
             "HTTP/1.1 400 Bad Request\r\n"

@@ -321,6 +321,13 @@ def test_a_label_that_was_imported_is_only_changed_where_that_is_asked(
     first = write(tmp_path / "a.jsonl", range(4), annotator="ana")
     second = write(tmp_path / "b.jsonl", range(4), lambda i: 1 - person(i), annotator="ana")
     assert import_labels("last", first, store=store).kept == 4
+    with ragassay.open_run("last", store=store) as run:
+        stored = run.store.labels(run.id)
+    # Each says when it came; coming again does not change that.
+    assert all(re.fullmatch(r"20\d\d-\d\d-\d\dT[\d:.]+Z", label.created) for label in stored)
+    assert import_labels("last", first, store=store).kept == 0
+    with ragassay.open_run("last", store=store) as run:
+        assert run.store.labels(run.id) == stored
     with pytest.raises(DataError, match="E0314"):
         import_labels("last", second, store=store)
     assert import_labels("last", second, store=store, replace_old=True).kept == 4

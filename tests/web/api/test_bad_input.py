@@ -198,6 +198,15 @@ def test_a_body_that_was_half_sent_changes_nothing_and_gives_its_place_back(
         answer = connection.recv(65536).decode()
     assert answer.startswith("HTTP/1.1 408")
     assert '"code":"E1408"' in answer
+    # A client that ends its side and reads on is told so, and does not wait for the deadline.
+    monkeypatch.setattr(reading, "PATIENCE_S", 600)
+    with _half(program) as connection:
+        connection.shutdown(socket.SHUT_WR)
+        answer = connection.recv(65536).decode()
+        assert connection.recv(1) == b""
+    assert answer.startswith("HTTP/1.1 400")
+    assert '"code":"E1408"' in answer
+    assert "ended before it was whole" in answer
     assert program("GET", LABELS)[0] == 200
     assert places.taken == 0
     assert site.store.labels("run1") == ()

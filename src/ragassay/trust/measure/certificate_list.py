@@ -35,15 +35,24 @@ def certificates(
             for certificate in _read_file(take):
                 opened.put_certificate(certificate)
         chosen = known_certificates(opened)
-    names = _metrics_meant(metric, chosen)
-    chosen = tuple(certificate for certificate in chosen if certificate.metric in names)
-    if judge is not None:
-        chosen = tuple(certificate for certificate in chosen if certificate.judge == judge)
+    chosen = certificates_of(chosen, judge=judge, metric=metric)
     if which is not None:
         chosen = (_with_id(which, chosen),)
     if output is not None:
         _write_file(output, chosen)
     return chosen
+
+
+def certificates_of(
+    certificates: Sequence[Certificate], *, judge: str | None = None, metric: str | None = None
+) -> tuple[Certificate, ...]:
+    """Those of a judge's URI, of a metric with any parameters; None: of any."""
+    names = _metrics_meant(metric, certificates)
+    return tuple(
+        certificate
+        for certificate in certificates
+        if certificate.metric in names and judge in (None, certificate.judge)
+    )
 
 
 def _metrics_meant(metric: str | None, choices: Sequence[Certificate]) -> set[str]:

@@ -185,6 +185,7 @@ def import_labels(
     same person replaces the one in the store, which else is an error. Raises DataError E0313 to
     E0315, SetupError.
     """
+    from ragassay.store.access import now_utc
     from ragassay.trust.label_files import read_sheet
 
     with open_run(run, store=store) as opened:
@@ -200,7 +201,11 @@ def import_labels(
             )
         # Raises for a scale that nobody named: found now, not when an estimate is made of it.
         scale_of_labels(file.labels, scale, str(source))
-        labels = _named(opened, file.labels, metric)
+        created = now_utc()
+        labels = [
+            replace(label, created=label.created or created)
+            for label in _named(opened, file.labels, metric)
+        ]
         changed = store_labels(opened, labels, replace_old=replace_old)
         metrics = tuple(sorted({label.name for label in labels}))
         return LabelImport(opened.id, file, changed, metrics)

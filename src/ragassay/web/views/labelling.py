@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from ragassay.core import LabelAnswer, RowToLabel
 from ragassay.runs.decisions import DECIDED
+from ragassay.store.access import now_utc
 from ragassay.trust.measure.label_rounds import label_task, repeat_due
 from ragassay.web.messages import Answer, Ask, NotThere, Page, Redirect, refused
 from ragassay.web.site import url
@@ -97,7 +98,7 @@ def keep(ask: Ask) -> Answer:
     reveal = ask.form.get("reveal") == "1"
     cookies = {"reveal": "1" if reveal else ""}
     value = _value(given, chosen)
-    reason = ask.form.get("rationale", "").strip()[:LONGEST_REASON]
+    reason = reason_given(ask)
     is_final = any(answer.revealed for answer in of_row)
     if of_row and not repeat and not ask.form.get("again"):
         stands = next(answer for answer in reversed(of_row) if not answer.repeat)
@@ -113,7 +114,7 @@ def keep(ask: Ask) -> Answer:
         ask.person,
         value,
         reason,
-        now(),
+        now_utc(),
         repeat=repeat,
         # Of a repeat nothing is shown: it would say that it is one.
         revealed=reveal and not repeat,
@@ -124,19 +125,24 @@ def keep(ask: Ask) -> Answer:
     return Redirect(next_item, cookies)
 
 
+def reason_given(ask: Ask) -> str:
+    """Why somebody labels a row as they do, in the form's `rationale`. Raises SetupError E0101 for
+    more than LONGEST_REASON characters.
+    """
+    # A browser counts a break of lines as one character, and sends two.
+    reason = ask.form.get("rationale", "").strip().replace("\r\n", "\n")
+    if len(reason) > LONGEST_REASON:
+        wanted = f"a text of at most {LONGEST_REASON:,} characters"
+        raise refused("rationale", reason, wanted, fix="go back and shorten it")
+    return reason
+
+
 def person_named(text: str) -> str:
     """A name as somebody gave it, on one line. Raises SetupError E0101 for that of a decision."""
     name = " ".join(text.split())[:80]
     if name.startswith(DECIDED.strip()):
         raise refused("person", name, "a name of your own")
     return name
-
-
-def now() -> str:
-    """This moment, ISO 8601 in UTC."""
-    from datetime import UTC, datetime
-
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _value(given: str, chosen: RowToLabel) -> float | None:

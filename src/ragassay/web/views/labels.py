@@ -10,6 +10,7 @@ from urllib.parse import quote
 from ragassay.core import HumanLabel, RagAssayError
 from ragassay.runs.decisions import DECIDED
 from ragassay.runs.run import Run
+from ragassay.store.access import now_utc
 from ragassay.trust.measure.label_rounds import (
     choose_to_label,
     label_progress,
@@ -19,7 +20,7 @@ from ragassay.trust.measure.label_rounds import (
 from ragassay.trust.sampling import METHODS
 from ragassay.web.messages import Answer, Ask, NotThere, Redirect, number, refused
 from ragassay.web.site import url
-from ragassay.web.views.labelling import LONGEST_REASON, now, person_named
+from ragassay.web.views.labelling import person_named, reason_given
 from ragassay.web.views.shell import run_page, stored_run
 
 MOST_CHOSEN = 5000
@@ -130,8 +131,9 @@ def decide(ask: Ask) -> Answer:
     given = ask.form.get("value", "")
     if given not in values:
         raise refused("value", given, "a value that somebody gave")
-    rationale = ask.form.get("rationale", "").strip()[:LONGEST_REASON]
-    label = HumanLabel(row_id, metric, DECIDED + person, values[given], rationale, created=now())
+    rationale = reason_given(ask)
+    by, created = DECIDED + person, now_utc()
+    label = HumanLabel(row_id, metric, by, values[given], rationale, created=created)
     store.put_labels(run_id, [label], replace=True)
     to = url("/runs/{}/labels/decide", run_id, metric=metric)
     return Redirect(to, {"person": quote(person)})

@@ -6,17 +6,18 @@ from ragassay import api
 from ragassay.report.comparison import comparison_json
 from ragassay.report.jsonable import as_json
 from ragassay.runs.trust import known_certificates
+from ragassay.trust.measure.certificate_list import certificates_of
 from ragassay.web.api.messages import Call, Json, Refused, Reply
 
 
 def certificates(call: Call) -> Reply:
-    """The certificates of the store and of the package, as `ragassay certificates --json`."""
-    judge, metric = call.query.judge, call.query.metric
-    found = []
-    for known in known_certificates(call.site.store):
-        if judge in ("", known.judge) and metric in ("", known.metric):
-            found.append(as_json(known))
-    return Json({"items": found})
+    """The certificates of the store and of the package, those of `ragassay certificates --json`."""
+    found = certificates_of(
+        known_certificates(call.site.store),
+        judge=call.query.judge or None,
+        metric=call.query.metric or None,
+    )
+    return Json({"items": as_json(list(found))})
 
 
 def certificate(call: Call) -> Reply:
