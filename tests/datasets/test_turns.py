@@ -414,6 +414,74 @@ def test_log_records_without_content_say_nothing_and_the_remedy_is_the_instrumen
     assert said.startswith("set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true, and")
 
 
+def said_in_event(name: str, **attributes: object) -> dict[str, Any]:
+    """An event of a span, as the exporters of OTLP write it."""
+    written = {
+        key: value if isinstance(value, str) else json.dumps(value)
+        for key, value in attributes.items()
+    }
+    pairs = [{"key": key, "value": text_of(value)} for key, value in written.items()]
+    return {"name": name, "timeUnixNano": "7", "attributes": pairs}
+
+
+ASKED = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "When does it run?"},
+]
+SAID = [{"role": "assistant", "content": "From May on."}]
+EVENTS = {
+    "one for each side": [
+        said_in_event("gen_ai.content.prompt", **{"gen_ai.prompt": ASKED}),
+        said_in_event("gen_ai.content.completion", **{"gen_ai.completion": SAID}),
+    ],
+    "one for each side, of plain text": [
+        said_in_event("gen_ai.content.prompt", **{"gen_ai.prompt": "When does it run?"}),
+        said_in_event("gen_ai.content.completion", **{"gen_ai.completion": "From May on."}),
+    ],
+    "one for each message": [
+        said_in_event("gen_ai.system.message", content="Be brief."),
+        said_in_event("gen_ai.user.message", content="When does it run?"),
+        said_in_event("gen_ai.choice", message=SAID[0]),
+    ],
+    "one for each message, as JSON": [
+        said_in_event("gen_ai.system.message", **{"gen_ai.event.content": ASKED[0]}),
+        said_in_event("gen_ai.user.message", **{"gen_ai.event.content": ASKED[1]}),
+        said_in_event("gen_ai.choice", **{"gen_ai.event.content": {"message": SAID[0]}}),
+    ],
+    "one for a call": [
+        said_in_event(
+            "gen_ai.client.inference.operation.details",
+            **{"gen_ai.input.messages": ASKED, "gen_ai.output.messages": SAID},
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("events", EVENTS.values(), ids=EVENTS)
+def test_messages_that_stand_in_events_of_a_span_are_read(events: list[dict[str, Any]]) -> None:
+    other = said_in_event("exception", **{"exception.message": "away"})
+    call = {**span(TRACE, 2, 1, {OPERATION: "chat"}), "events": [other, *reversed(events)]}
+    row = only([span(TRACE, 1, None, {}), call])
+    assert (row.turn.question, row.turn.response) == ("When does it run?", "From May on.")
+    # What the span itself says goes before.
+    own = {"gen_ai.output.messages": json.dumps([{"role": "assistant", "content": "In May."}])}
+    call = {**span(TRACE, 2, 1, {OPERATION: "chat", **own}), "events": events}
+    row = only([span(TRACE, 1, None, {}), call])
+    assert (row.turn.question, row.turn.response) == ("When does it run?", "In May.")
+
+
+def test_events_without_content_say_nothing() -> None:
+    events = [
+        said_in_event("gen_ai.user.message", **{"gen_ai.system": "openai"}),
+        said_in_event("gen_ai.content.prompt"),
+        said_in_event("gen_ai.content.completion", **{"gen_ai.completion": []}),
+        said_in_event("gen_ai.choice", **{"gen_ai.event.content": "[not JSON"}),
+    ]
+    call = {**span(TRACE, 1, None, {OPERATION: "chat"}), "events": events}
+    row = only([call])
+    assert (row.turn.question, row.turn.response) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("root_status", "model_status"),
     [({"code": 2, "message": "no model"}, {}), ({}, {"code": 2, "message": "no model"})],

@@ -149,6 +149,22 @@ def test_each_span_that_cannot_be_taken_is_counted_and_the_others_are_taken(is_j
     }
 
 
+def test_records_that_were_sent_to_the_other_path_are_refused_with_its_name() -> None:
+    spans = protobuf(request([span(TRACE, 1, None, {"input.value": "Q?"})]))
+    logs = ExportLogsServiceRequest()
+    for name in ("gen_ai.choice", ""):  # of what is kept, and of any other program
+        record = logs.resource_logs.add().scope_logs.add().log_records.add()
+        record.event_name = name
+        record.time_unix_nano = record.observed_time_unix_nano = 1_700_000_000_000_000_000
+        record.body.string_value = "started"
+        record.trace_id, record.span_id = bytes.fromhex(TRACE), (7).to_bytes(8, "big")
+    as_traces = decode("traces", logs.SerializeToString(), is_json=False)
+    assert dict(as_traces.rejected) == {"it is a log record: those go to /v1/logs": 2}
+    as_logs = decode("logs", spans, is_json=False)
+    assert dict(as_logs.rejected) == {"it is a span: those go to /v1/traces": 1}
+    assert (as_traces.count, as_logs.count) == (0, 0)
+
+
 def test_a_damaged_span_does_not_cost_the_others() -> None:
     export = ExportTraceServiceRequest.FromString(protobuf(request([span(TRACE, 1, None, {})])))
     whole = export.SerializeToString()

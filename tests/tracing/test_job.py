@@ -215,6 +215,25 @@ def test_content_in_log_records_is_that_of_their_spans(store: Store) -> None:
     assert row["missing"] == {"contexts": "no texts"}
 
 
+def test_content_in_events_is_that_of_their_spans(store: Store) -> None:
+    (request,) = genai_request(TRACE)["resourceSpans"]
+    for scope in request["scopeSpans"]:
+        for each in scope["spans"]:
+            if any(pair["value"] == {"stringValue": "chat"} for pair in each["attributes"]):
+                each["events"] = [
+                    {
+                        "name": f"gen_ai.content.{name}",
+                        "attributes": [{"key": f"gen_ai.{name}", "value": {"stringValue": text}}],
+                    }
+                    for name, text in (("prompt", "Q?"), ("completion", "A"))
+                ]
+    batch = decode("traces", json.dumps({"resourceSpans": [request]}).encode(), is_json=True)
+    store.span_records.put(batch.spans, [], 1_000)
+    AssemblyJob(store.span_records).catch_up(everything=True)
+    (row,) = stored_rows(store)
+    assert (row["row"]["question"], row["row"]["response"]) == ("Q?", "A")
+
+
 def contexts(path: Path) -> list[list[str]]:
     """The texts that each row of a file has as contexts."""
     return [[each.text for each in row.contexts or ()] for row in samples(open_rows(path))]

@@ -62,10 +62,25 @@ def decode(signal: Signal, body: bytes, is_json: bool) -> Batch:
                 else:
                     batch.logs.append(_log(record))
             except _Refused as refused:
-                batch.rejected[str(refused)] += 1
+                batch.rejected[_of_other_signal(signal, record) or str(refused)] += 1
             else:
                 batch.size += len(record)
     return batch
+
+
+def _of_other_signal(signal: Signal, payload: bytes) -> str:
+    """Why a record is refused that belongs to the other path; "" for one that does not."""
+    kinds = messages()
+    try:
+        if signal == "traces":
+            log = kinds.LogRecord.FromString(payload)
+            is_log = len(log.trace_id) == TRACE_BYTES or log.observed_time_unix_nano
+            return "it is a log record: those go to /v1/logs" if is_log else ""
+        span = kinds.Span.FromString(payload)
+    except kinds.DecodeError:
+        return ""
+    is_span = len(span.trace_id) == TRACE_BYTES and len(span.span_id) == SPAN_BYTES
+    return "it is a span: those go to /v1/traces" if is_span else ""
 
 
 def _span(payload: bytes, origin: bytes) -> StoredSpan:

@@ -146,6 +146,7 @@ class AssemblyJob:
             nonlocal size
             span = span_object(origin, payload, is_read)
             size += _size(span["attributes"])
+            size += sum(_size(event["attributes"]) for event in span["events"])
             if size > MOST_TRACE_BYTES:
                 raise _TooLarge
             return span

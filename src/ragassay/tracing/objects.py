@@ -28,7 +28,11 @@ def span_object(
         "endTimeUnixNano": span.end_time_unix_nano,
         "attributes": _attributes(span.attributes, wanted),
         "events": [
-            {"name": event.name, "attributes": _attributes(event.attributes)}
+            {
+                "name": event.name,
+                "timeUnixNano": event.time_unix_nano,
+                "attributes": _attributes(event.attributes),
+            }
             for event in span.events
         ],
         "status": {"code": status.code, "message": status.message},

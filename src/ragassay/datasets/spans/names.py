@@ -140,9 +140,19 @@ MESSAGE_EVENTS: Mapping[str, str] = {
     "gen_ai.tool.message": "tool",
     ANSWER_EVENT: "assistant",
 }
-"""Names of the log records that hold one message each, as GenAI's conventions had it before ->
-the role of who said it.
+"""Names of the log records, or of the events of a span, that hold one message each, as GenAI's
+conventions had it before -> the role of who said it.
 """
+EVENT_CONTENT = "gen_ai.event.content"
+"""The attribute in which Azure's clients write the message of such an event, as JSON."""
+LIST_EVENTS: Mapping[str, tuple[str, str]] = {
+    "gen_ai.content.prompt": ("gen_ai.prompt", "user"),
+    "gen_ai.content.completion": ("gen_ai.completion", "assistant"),
+}
+"""Events of a span that hold all messages of one side, as the conventions had it still before and
+Langtrace has it -> the attribute that holds them, and who said what names nobody.
+"""
+CONTENT_EVENTS = frozenset({CONVERSATION_EVENT, *MESSAGE_EVENTS, *LIST_EVENTS})
 
 _NAMED = (
     *KINDS,

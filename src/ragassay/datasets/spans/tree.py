@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ragassay.datasets.spans.logged import with_event_content
 from ragassay.datasets.spans.span import Span, read_span, sorted_bytes
 
 
@@ -17,7 +18,7 @@ def forest(raws: Sequence[Mapping[str, Any]]) -> list[Span]:
     The same for every order of the spans: a span that arrived twice counts once, and where both
     differ the one that ended later.
     """
-    spans = [read_span(raw, number) for number, raw in enumerate(raws)]
+    spans = [read_span(with_event_content(raw), number) for number, raw in enumerate(raws)]
     return forest_of(spans)
 
 
