@@ -117,6 +117,16 @@ def test_marks_of_lists_and_citations_and_parts_of_names_are_no_numbers(text: st
         ("$20", "€20", False),
         ("6 days", "5 to 7 days", None),
         ("8 days", "5 to 7 days", False),
+        ("room 241", "room 214 upstairs", False),
+        ("room 214", "room 214 upstairs", True),
+        ("The part number is 4472", "the part number 4471 and a lid", False),
+        ("No. 12", "number 12", True),
+        ("Part number: 4471", "its part number is 4417", False),
+        ("type 2 diabetes", "type 1 diabetes", False),
+        ("Invoice #12", "invoice 21", False),
+        ("page 12", "room 12", None),
+        ("room 214", "214 guests", True),
+        ("room 214", "241 guests", None),
     ],
 )
 def test_two_quantities_agree_differ_or_cannot_be_compared(

@@ -239,6 +239,16 @@ CONFLICTS = {
         "Apply the gel two to three times a day.",
         "two to three",
     ),
+    "a number behind what it numbers": (
+        "The reading room is room 241.",
+        "The reading room is room 214, on the second floor.",
+        "214",
+    ),
+    "the number of another item": (
+        "Item 7 has the number 56.",
+        "Item 7 has the number 49 and weighs 3 kilograms. Item 8 has the number 56.",
+        "8",
+    ),
     "a month of the same day": (
         "Applications close on 31 March.",
         "Applications close on 31 January; interviews take place in March.",
@@ -404,6 +414,10 @@ AGREEING = {
     "metres behind a blank": (
         "It can be taken to a depth of 50 m.",
         "It is waterproof to 50 metres.",
+    ),
+    "one of two rooms": (
+        "The archive is room 215.",
+        "The reading room is room 214, the archive is room 215.",
     ),
     "a number that counts nothing": ("One of them is red.", "The red one is the largest."),
 }

@@ -28,6 +28,7 @@ class Quantity:
     measure: what it measures, COUNT without a unit. bound: "", "at least", "at most", "more than"
     or "less than". about: whether the text says that it is rounded. digits: significant ones, as
     written. written: the number itself, without its unit. nouns: stems of the words behind it.
+    label: what is numbered by it, right before a bare number: "room" in "room 214"; "" else.
     """
 
     start: int
@@ -41,6 +42,7 @@ class Quantity:
     digits: int
     written: float
     nouns: tuple[str, ...]
+    label: str = ""
 
     @property
     def is_spelled(self) -> bool:
@@ -296,6 +298,7 @@ def _quantity(
         _digits(match),
         float(values[0]),
         _nouns(text, end),
+        _label(before) if low == high and unit.measure == COUNT else "",
     )
 
 
@@ -417,6 +420,24 @@ def _digits(match: re.Match[str]) -> int:
     if "." in digits:
         return len(digits.replace(".", "").lstrip("0")) or 1
     return len(digits.strip("0")) or 1
+
+
+_LABEL = re.compile(
+    r"\b(number|no\.|nr\.|room|page|chapter|section|article|paragraph|gate|platform|track|line|bus"
+    r"|route|flight|version|release|building|apartment|flat|suite|model|lot|ticket|channel|port"
+    r"|table|seat|row|volume|issue|episode|block|terminal|exit|junction|pier|code|extension|item"
+    r"|invoice|locker|order|zone|level|floor|phase|stage|type|grade|step|tier|bay|form|lane|ward"
+    r"|rule|clause|figure|size|pin|id|week|day)(?: (?:is |was )?|: ?| ?#)$",
+    re.IGNORECASE,
+)
+_SHORT_LABELS = {"no.": "number", "nr.": "number"}
+
+
+def _label(before: str) -> str:
+    """What the bare number behind this text numbers."""
+    found = _LABEL.search(before)
+    label = "" if found is None else found[1].lower()
+    return _SHORT_LABELS.get(label, label)
 
 
 def _nouns(text: str, end: int) -> tuple[str, ...]:

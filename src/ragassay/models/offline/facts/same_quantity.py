@@ -34,6 +34,9 @@ def same_quantity(mine: Quantity, other: Quantity) -> bool | None:
     """
     if mine.measure != other.measure:
         return _same_across_measures(mine, other)
+    if mine.label and other.label:
+        # Rooms 214 and 241 are two, however near; and room 214 is no page.
+        return close(mine.low, other.low) if mine.label == other.label else None
     if mine.measure in (COUNT, ORDINAL) and not _one_noun(mine, other):
         return True if equal(mine, other) else None
     if mine.is_range or other.is_range:
