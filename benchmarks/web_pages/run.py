@@ -278,13 +278,23 @@ def hundred_runs(folder: Path, seed: int) -> None:
         server.stop()
 
 
-# When a key was pressed, kept beyond the page that it leaves.
-KEPT = """addEventListener("keydown", () =>
-  sessionStorage.setItem("pressed", performance.timeOrigin + performance.now()), true)"""
-SINCE_THE_KEY = """() => {
-  const paint = performance.getEntriesByName("first-contentful-paint")[0];
-  return paint ? performance.timeOrigin + paint.startTime - sessionStorage.getItem("pressed") : 0;
-}"""
+# From a key until another row's page has been painted: a message that is sent in the frame in which
+# it is drawn comes after the frame.
+SINCE_THE_KEY = """
+let pressed = 0;
+window.took = [];
+const row = () => (document.querySelector("input[name=row]") || {}).value;
+addEventListener("keydown", () => { pressed = performance.now(); window.was = row(); }, true);
+new MutationObserver(() => {
+  if (!pressed || !row() || row() === window.was) return;
+  const begun = pressed;
+  pressed = 0;
+  requestAnimationFrame(() => {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => window.took.push(performance.now() - begun);
+    channel.port2.postMessage(0);
+  });
+}).observe(document, { childList: true, subtree: true });"""
 
 
 def next_items(folder: Path, seed: int, labels: int = 100) -> None:
@@ -300,18 +310,17 @@ def next_items(folder: Path, seed: int, labels: int = 100) -> None:
         server = start_server(store, WebSettings(rate=100_000.0))
         server.start()
         page = browser.new_page()
-        page.add_init_script(KEPT)
+        page.add_init_script(SINCE_THE_KEY)
         page.goto(server.link(f"/runs/{RUN}/label?metric={METRICS[0]}"))
         page.get_by_label("Your name").fill("Ann")
         page.get_by_role("button", name="Begin").click()
-        times, shown = [], set()
+        shown = set()
         for n in range(labels):
             page.wait_for_selector("input[name=row]", state="attached")
             shown.add(page.get_attribute("input[name=row]", "value"))
-            with page.expect_navigation():
-                page.keyboard.press(str(n % 2))
-            page.wait_for_function(SINCE_THE_KEY)
-            times.append(page.evaluate(SINCE_THE_KEY))
+            page.keyboard.press(str(n % 2))
+            page.wait_for_function(f"() => window.took.length > {n}")
+        times = page.evaluate("window.took")
         given = len(store.label_answers(RUN, METRICS[0]))
         print(
             f"from a label to the next row: {quantile(times, 0.5):.0f} ms, 95 %:"

@@ -436,6 +436,70 @@ def test_one_key_gives_a_label_and_brings_the_next_row(store, browser, make) -> 
         tab.close()
 
 
+def test_going_back_while_labelling_asks_for_the_label_of_the_row_before(
+    store, browser, make
+) -> None:
+    save(store, [make.row(n) for n in range(6)], name="the name of the run")
+    from ragassay.trust.measure.label_rounds import choose_to_label
+
+    choose_to_label(store, "run1", "groundedness", 3, method="uniform")
+    with serving(store) as client:
+        tab = open_tab(browser, client, "/runs/run1/label?metric=groundedness")
+        page = tab.page
+        page.get_by_label("Your name").fill("Ann")
+        page.keyboard.press("Enter")
+        row = page.locator("input[name=row]")
+        expect(row).to_be_attached()
+        first = row.input_value()
+        page.keyboard.press("1")
+        expect(page.locator(".rownav")).to_contain_text("Ann: 1 of")
+        second = row.input_value()
+        page.go_back()
+        expect(page.locator(".seen")).to_contain_text("You have labelled this row: 1")
+        assert row.input_value() == first
+        page.keyboard.press("0")
+        expect(page.locator(".seen")).to_have_count(0)
+        assert row.input_value() == second
+        labels = {label.row_id: label.value for label in store.labels("run1", "groundedness")}
+        assert labels == {first: 0.0}
+        assert tab.seen == []
+        tab.close()
+
+
+def test_a_label_that_does_not_reach_the_server_is_said_and_can_be_given_again(
+    store, browser, make
+) -> None:
+    save(store, [make.row(n) for n in range(6)], name="the name of the run")
+    from ragassay.trust.measure.label_rounds import choose_to_label
+
+    choose_to_label(store, "run1", "groundedness", 3, method="uniform")
+    with serving(store) as client:
+        tab = open_tab(browser, client, "/runs/run1/label?metric=groundedness")
+        page = tab.page
+        page.get_by_label("Your name").fill("Ann")
+        page.keyboard.press("Enter")
+        row = page.locator("input[name=row]")
+        expect(row).to_be_attached()
+        first = row.input_value()
+        page.locator("summary").click()
+        page.get_by_label("Why").fill("As the passage says.")
+        page.locator("h1").click()
+        page.route("**/label", lambda route: route.abort())
+        page.keyboard.press("1")
+        expect(page.get_by_role("alert")).to_contain_text("The server does not answer.")
+        assert store.labels("run1", "groundedness") == ()
+        page.unroute("**/label")
+        # What was written is still there, and goes with the label.
+        assert page.get_by_label("Why").input_value() == "As the passage says."
+        page.locator("h1").click()
+        page.keyboard.press("1")
+        expect(page.locator(".rownav")).to_contain_text("Ann: 1 of")
+        (label,) = store.labels("run1", "groundedness")
+        assert (label.row_id, label.value) == (first, 1.0)
+        assert label.rationale == "As the passage says."
+        tab.close()
+
+
 def test_a_live_run_comes_up_to_date_by_itself(store, browser, make) -> None:
     from ragassay.core import Ledger, RunState
 

@@ -113,6 +113,54 @@
     if (button) button.click();
     else act();
   });
+  // A label brings the next row without all of the page being made anew; each row keeps its place in
+  // the history, where going back asks for its label once more.
+  const labelling = () => document.querySelector("form.labelling");
+  const remember = (how, address) => {
+    const row = labelling() && labelling().elements.row.value;
+    history[how]({ row }, "", address);
+  };
+  if (labelling()) remember("replaceState", location.href);
+  addEventListener("popstate", (event) => {
+    if (!event.state || !event.state.row) return;
+    const address = new URL(location.href);
+    address.searchParams.delete("after");
+    address.searchParams.set("row", event.state.row);
+    location.replace(address);
+  });
+  const complain = (form, words) => {
+    const note = $("label-says") || document.createElement("p");
+    note.id = "label-says";
+    note.className = "note";
+    note.setAttribute("role", "alert");
+    note.textContent = `${words} The label was not kept: give it again.`;
+    form.before(note);
+  };
+  let sending = false;
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (!form.matches("form.labelling") || !event.submitter) return;
+    event.preventDefault();
+    if (sending) return;
+    sending = true;
+    const said = new URLSearchParams(new FormData(form));
+    said.set(event.submitter.name, event.submitter.value);
+    const request = new XMLHttpRequest();
+    request.open("POST", form.action);
+    request.responseType = "document"; // in which no script runs
+    request.onloadend = () => {
+      sending = false;
+      if (!request.status) return complain(form, "The server does not answer.");
+      const next = request.response && request.response.querySelector("main");
+      if (!next) return complain(form, `The server answered ${request.status}.`);
+      document.querySelector("main").replaceWith(document.adoptNode(next));
+      document.title = request.response.title;
+      remember("pushState", request.responseURL);
+      next.focus({ preventScroll: true });
+      scrollTo(0, 0);
+    };
+    request.send(said);
+  });
   // A server that refuses a body breaks it off, and a browser then says only that: said before.
   for (const field of document.querySelectorAll("[data-most-mb]")) {
     field.addEventListener("change", () => {
