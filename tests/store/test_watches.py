@@ -12,6 +12,7 @@ from ragassay.store.watches import (
     COUNTED,
     DROPPED,
     JUDGED,
+    LATE,
     LONE,
     NAMED,
     OPEN,
@@ -108,8 +109,41 @@ def test_sessions_rest_when_they_are_quiet_and_rows_without_one_at_once(store: S
     ((number, alert),) = watches.alerts("w")
     watches.put_alert(number, {**alert, "told": {"x": ""}})
     assert watches.alerts("w")[0][1] == {"text": "told", "told": {"x": ""}}
-    assert watches.drop_before("w", 1_000, COUNTED) == 1
-    assert watches.drop_before("w", 1_000, COUNTED) == 0
+    gone = watches.drop_before("w", 1_000, COUNTED, lambda gone: {"n": 1, "gone": len(gone)})
+    assert gone == {(JUDGED, ""): 1}
+    assert watches.state("w") == {"n": 1, "gone": 1}, "in the commit that deleted them"
+    assert not watches.drop_before("w", 1_000, COUNTED, lambda gone: {})
+    assert watches.state("w") == {"n": 1, "gone": 1}
+
+
+def test_late_rows_that_wait_for_nothing_are_let_go_as_well(store: Store) -> None:
+    watches = store.watch_records
+    rows = [row(1, state=JUDGED), row(2), row(3, state=UNSAMPLED)]
+    watches.take_in("w", {}, rows)
+    late = {each.id: LATE for each in watches.rows("w", 0, 10) if each.state != UNSAMPLED}
+    watches.counted("w", {}, late)
+    assert watches.drop_before("w", 1_000, COUNTED, lambda gone: {}) == {(JUDGED, ""): 1}
+    assert watches.totals("w") == {(PENDING, ""): 1, (UNSAMPLED, ""): 1}
+
+
+def test_old_ratings_batches_and_alerts_are_forgotten(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watches = store.watch_records
+    ratings = [Rating(bytes(16), "thumbs", 1.0, moment) for moment in (1_000, 9_000)]
+    watches.take_in("w", {}, [], ratings)
+    for number in (1, 2, 3):
+        watches.put_batch("w", WatchBatch(number, 1.0, 2.0, 1, 0, 0.0, f"run {number}", {}))
+    watches.put_batch("w", WatchBatch(4, 1.0, None, 1, 0, 0.0, "goes on", {}))
+    watches.put_batch("other", WatchBatch(1, 1.0, 2.0, 1, 0, 0.0, "another", {}))
+    monkeypatch.setattr("ragassay.store.watches._MOST_ALERTS", 2)
+    watches.counted("w", {}, {}, [{"text": text} for text in ("a", "b", "c")])
+    watches.forget_before("w", 5.0)
+    assert [rating.received for rating in watches.ratings("w", 0)] == [9_000]
+    assert [batch.number for batch in watches.batches("w")] == [4]
+    assert watches.last_batch("w") == 4
+    assert len(watches.batches("other")) == 1
+    assert [alert["text"] for _, alert in watches.alerts("w")] == ["c", "b"]
 
 
 def test_ratings_and_the_newest_rows_of_a_window(store: Store) -> None:

@@ -145,6 +145,19 @@ def test_a_redirect_that_never_ends_is_left(hooks: Hooks) -> None:
     assert len(hooks.got) == 4
 
 
+def test_a_name_server_that_is_silent_holds_an_attempt_no_longer_than_it_may_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    silent = threading.Event()
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: silent.wait(60))
+    monkeypatch.setattr("ragassay.watch.targets.ATTEMPT_S", 0.3)
+    monkeypatch.setattr("ragassay.watch.targets._PAUSES_S", (0.0, 0.0))
+    begun = time.monotonic()
+    assert send(read_target("https://hooks.example.org/x"), ALERT) == "no answer within 0.3 s"
+    assert time.monotonic() - begun < 30
+    silent.set()
+
+
 def test_of_an_address_only_the_host_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOOK", "slack:https://user:PASS@hooks.example.org:8443/T0/SECRET?x=KEY")
     target = read_target("env:HOOK")
@@ -154,6 +167,15 @@ def test_of_an_address_only_the_host_is_shown(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(SetupError, match="E1303") as raised:
         read_target("env:HOOK")
     assert "SECRET" not in str(raised.value)
+    for slip in ("SECRETTOKEN", "hooks.example.org/SECRET", "slack:SECRET"):
+        monkeypatch.setenv("HOOK", slip)
+        with pytest.raises(SetupError, match="E1303") as raised:
+            read_target("env:HOOK")
+        assert "SECRET" not in str(raised.value)
+        assert "env:HOOK" in str(raised.value)
+        with pytest.raises(SetupError, match="E1303") as raised:
+            read_target(slip)
+        assert "SECRET" not in str(raised.value)
 
 
 def test_two_channels_of_one_host_are_told_and_tried_each_by_itself(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import ragassay
 from ragassay.core import SetupError
 from ragassay.store import Store
 from ragassay.testing import LLMServer
@@ -13,6 +14,7 @@ from ragassay.watch.watcher import Watcher
 from support.traffic import RIGHT, WRONG, export, turn
 from watch.conftest import Watched, accounted
 
+ROW = {"id": "a", "question": "Q?", "contexts": ["It is so."], "response": "It is so."}
 KEY = {"api_key_env": "WATCH_KEY", "attempts": 1}
 
 
@@ -122,6 +124,55 @@ def test_a_judge_that_is_down_for_an_hour_is_told_of_and_then_catches_up(watched
     assert accounted(up)
 
 
+def test_rows_that_a_judge_could_not_be_asked_about_take_nothing_of_a_budget_of_rows(
+    watched: Watched,
+) -> None:
+    watched.arrive(turns("good", 4))
+    with LLMServer() as server:
+        url = server.url
+    judge = {"judge": "openai:mock", "budget": ["4 rows/day"], **KEY}
+    down = watched.step(base_url=url, **judge)
+    (spent,) = down.budgets
+    assert (down.judged, down.pending, spent.spent) == (0, 4, 0.0)
+    watched.now += 7_200
+    with LLMServer() as server:
+        up = watched.step(base_url=server.url, **judge)
+    (spent,) = up.budgets
+    assert (up.judged, spent.spent) == (4, 4.0)
+
+
+def test_what_arrived_since_the_start_is_said_of_rows_that_are_not_kept_any_more(
+    watched: Watched,
+) -> None:
+    watched.arrive(turns("good", 6))
+    first = watched.step(sample=0.5, keep_days=1)
+    watched.now += 3 * 86_400
+    watched.step(sample=0.5, keep_days=1)  # the stream of drift begins anew, and lets go of them
+    later = watched.step(sample=0.5, keep_days=1)
+    with Store.open(watched.path) as store:
+        assert not store.watch_records.totals("traffic")
+    assert (later.arrived, later.judged) == (first.arrived, first.judged) == (6, first.judged)
+    assert accounted(later)
+
+
+def test_a_batch_of_a_killed_watch_is_found_among_any_number_of_runs(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched.arrive(turns("good", 2))
+    with monkeypatch.context() as patched:
+        # A kill after the batch was judged, and before that was written.
+        patched.setattr("ragassay.watch.batches.Batches.settle", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            watched.step()
+    for number in range(60):
+        ragassay.evaluate([ROW], "exact_match", store=watched.path, name=f"other {number}").close()
+    assert watched.step().judged == 2
+    with Store.open(watched.path) as store:
+        (batch,) = store.watch_records.batches("traffic")
+        runs = [run for run in store.runs(100) if run.manifest.name == batch.run]
+    assert len(runs) == 1, "it was not judged again"
+
+
 def test_what_waits_too_long_is_dropped_and_counted(watched: Watched) -> None:
     watched.arrive(turns("good", 6))
     watched.step(budget=["2 rows/day"])
@@ -153,6 +204,92 @@ def test_a_changed_judge_begins_the_streams_anew(watched: Watched) -> None:
         other = watched.step(marks=marks, **judge)
     assert any("the judge changed" in note for note in other.notes)
     assert other.marks[0].sessions == 5, "what the former judge said counts no more"
+
+
+def test_an_alert_that_stood_when_the_judge_changed_is_counted_and_said(watched: Watched) -> None:
+    marks = ["groundedness>=0.9"]
+    watched.arrive(turns("bad", 60, WRONG))
+    assert watched.step(marks=marks).marks[0].standing
+    watched.arrive(turns("more", 5))
+    with LLMServer() as server:
+        judge = {"judge": "openai:mock", "base_url": server.url, **KEY}
+        other = watched.step(marks=marks, **judge)
+    assert (other.marks[0].standing, other.marks[0].raised) == (False, 1)
+    assert any("the alert on groundedness>=0.9 does not stand" in note for note in other.notes)
+
+
+def test_an_alert_stands_when_other_marks_come_and_go(watched: Watched) -> None:
+    mark = "groundedness>=0.9"
+    watched.arrive(turns("bad", 60, WRONG))
+    first = watched.step(marks=[mark])
+    assert first.marks[0].standing
+    for marks in ([mark, "error_rate<=0.5"], [mark]):
+        found = watched.step(marks=marks)
+        assert (found.marks[0].standing, found.marks[0].since) == (True, first.marks[0].since)
+    without = watched.step(marks=["error_rate<=0.5"])
+    assert any(f"the alert on {mark} is let go" in note for note in without.notes)
+
+
+def test_more_marks_move_what_evidence_each_of_them_needs_and_forget_none(watched: Watched) -> None:
+    watched.arrive(turns("good", 30))
+    alone = watched.step(marks=["groundedness>=0.5"]).marks[0]
+    both = watched.step(marks=["groundedness>=0.5", "error_rate<=0.5"]).marks[0]
+    assert (alone.needed, both.needed) == (20.0, 40.0)
+    assert (both.sessions, both.evidence, both.since) == (30, alone.evidence, alone.since)
+
+
+def test_rows_that_came_after_the_budget_was_used_up_are_in_no_rate(watched: Watched) -> None:
+    options = {"budget": ["30 rows/day"], "marks": ["groundedness>=0.5"]}
+    watched.arrive(turns("good", 30))
+    watched.step(**options)
+    watched.now += 60
+    watched.arrive(turns("bad", 90, WRONG))
+    found = watched.step(**options)
+    assert (found.judged, found.pending, found.window.unseen) == (30, 90, 90)
+    assert {rate.stands_for for rate in found.window.rates} == {30}
+    lines = [str(block) for block in found.blocks()]
+    assert (
+        "of 90 of 120 rows none was judged when they came: the rates are of the other 30" in lines
+    )
+
+
+def test_a_part_of_what_came_together_stands_for_all_of_it(watched: Watched) -> None:
+    watched.arrive(turns("good", 80))
+    found = watched.step(budget=["40 rows/day"])
+    assert (found.judged, found.window.unseen) == (40, 0)
+    assert {rate.stands_for for rate in found.window.rates} == {80}
+
+
+def test_a_budget_that_cannot_pay_for_one_call_begins_no_run_after_the_first(
+    watched: Watched,
+) -> None:
+    watched.arrive(turns("good", 3))
+    with LLMServer() as server:
+        judge = {"judge": "openai:mock", "base_url": server.url, "price": "1000,1000", **KEY}
+        for _ in range(3):
+            found = watched.step(budget=["0.001/day"], **judge)
+            watched.now += 60
+        assert server.stats()["calls"] == 0
+    assert (found.judged, found.pending, found.last_run) == (0, 3, "")
+    assert any("may not pay for the next call" in note for note in found.notes)
+    with Store.open(watched.path) as store:
+        assert store.count_runs() <= 1
+
+
+def test_a_mark_that_is_written_twice_is_one(watched: Watched) -> None:
+    watched.arrive(turns("good", 1))
+    found = watched.step(marks=["groundedness>=0.8", " groundedness>=0.8 "])
+    assert len(found.marks) == 1
+
+
+@pytest.mark.parametrize("collector", ["otel:4317", "localhost", "ftp://otel:4318"])
+def test_a_collector_that_is_no_address_is_said_before_anything_is_judged(
+    watched: Watched, collector: str
+) -> None:
+    watched.arrive(turns("good", 1))
+    with pytest.raises(SetupError, match="E0101"):
+        watched.step(collector=collector)
+    assert watched.step().judged == 1
 
 
 def test_an_alert_says_what_it_is_since_it_fell_and_as_the_mark_is_written(
@@ -194,7 +331,10 @@ def test_errors_and_latency_are_watched_on_every_row_without_a_judge(watched: Wa
     assert (found.window.errors, found.window.error_rate) == (30, 1.0)
     assert {alert["about"] for alert in found.alerts} == {"error_rate<=0.1", "p95(latency)<=0.5"}
     assert found.judged == found.sampled == 0
-    assert found.guarantee == "chance of ever raising a false alarm over all 2 marks: at most 5%"
+    assert (
+        found.guarantee
+        == "chance of ever raising a false alarm over all 2 marks: at most 5% from each arming on"
+    )
 
 
 def test_traffic_that_outruns_the_watch_is_said_and_nothing_of_it_is_lost(
@@ -241,7 +381,8 @@ def test_a_budget_in_dollars_without_a_price_says_what_a_watch_can_do(watched: W
     with LLMServer() as server, pytest.raises(SetupError, match="E0406") as raised:
         watched.step(judge="openai:mock", base_url=server.url, budget=["5/day"], **KEY)
     assert "--budget '500 calls/hour'" in raised.value.fix
-    assert watched.step(sample=0.5).arrived == 2, "the rows wait on"
+    after = watched.step(budget=["2 rows/day"])
+    assert (after.judged, after.dropped) == (2, {}), "the rows waited, and took nothing of a budget"
 
 
 def test_a_session_is_counted_whole_when_it_is_quiet_and_only_once(watched: Watched) -> None:

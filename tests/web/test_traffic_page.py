@@ -36,7 +36,7 @@ def test_a_watch_is_shown_with_bands_alerts_and_a_map_that_has_a_table(store: St
         assert "since the start 60 arrived, 60 sampled = 60 judged + 0 dropped" in page.text
         assert "groundedness passes" in page.text
         assert "ALERT" in page.text
-        assert "chance of ever raising a false alarm: at most 5%" in page.text
+        assert "chance of ever raising a false alarm: at most 5% from each arming on" in page.text
         assert 'class="wordmap"' in page.text
         assert 'aria-label="Clusters of the map"' in page.text
         assert "<script>alert" not in page.text

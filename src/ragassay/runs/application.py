@@ -19,17 +19,16 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from ragassay.core import AppUsage, Context, Sample, SetupError, message_of, shorten
 from ragassay.datasets.cells import ID_KEYS, TEXT_KEYS
 from ragassay.datasets.names import RESPONSE_NAMES
 from ragassay.datasets.outputs import contexts_in, part, response_in, unwrapped
 from ragassay.datasets.unread import unread_columns
-from ragassay.runs.threads import end_thread
+from ragassay.runs.threads import end_thread, in_daemon_thread
 
 App = Callable[..., Any]
-T = TypeVar("T")
 
 _USAGE = {
     "input_tokens": ("input_tokens", "prompt_tokens"),
@@ -127,7 +126,7 @@ class Application:
             answer = self._answer_asynchronously(sample, self._call)
             future = asyncio.run_coroutine_threadsafe(answer, loop.loop)
             return asyncio.wrap_future(future), lambda: self._abandon_if_blocked(loop)
-        done, thread = _in_thread(lambda: self._answer_synchronously(sample))
+        done, thread = in_daemon_thread(lambda: self._answer_synchronously(sample))
 
         async def end() -> None:
             end_thread(thread)
@@ -169,7 +168,9 @@ class Application:
             took = time.perf_counter() - started
             # Reading is the application's code as well: a returned object may do anything when it
             # is looked at.
-            return await _in_thread(lambda: _with_latency(read_answer(sample, returned), took))[0]
+            return await in_daemon_thread(
+                lambda: _with_latency(read_answer(sample, returned), took)
+            )[0]
         except BaseException as error:
             return _with_error(sample, error, time.perf_counter() - started)
 
@@ -227,34 +228,6 @@ class _Loop:
     def end(self) -> None:
         with suppress(RuntimeError):  # it is closed already
             self.loop.call_soon_threadsafe(self._end.set)
-
-
-def _in_thread(work: Callable[[], T]) -> tuple[asyncio.Future[T], threading.Thread]:
-    """What `work` returns, from a daemon thread: one that never comes back holds up nothing."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
-
-    def settle(result: T | None, error: BaseException | None) -> None:
-        if done.done():  # cancelled: nobody waits any more
-            return
-        if error is not None:
-            done.set_exception(error)
-        else:
-            done.set_result(result)  # type: ignore[arg-type]
-
-    def call() -> None:
-        try:
-            outcome: tuple[T | None, BaseException | None] = work(), None
-        except BaseException as error:
-            # A future takes no StopIteration, and a loop ends at SystemExit.
-            plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
-            outcome = None, error if plain else RuntimeError(_description(error))
-        with suppress(RuntimeError):  # the loop is gone: nobody waits any more
-            loop.call_soon_threadsafe(settle, *outcome)
-
-    thread = threading.Thread(target=call, name="ragassay-app", daemon=True)
-    thread.start()
-    return done, thread
 
 
 def _with_error(sample: Sample, error: BaseException, took: float) -> Sample:

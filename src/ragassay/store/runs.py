@@ -19,7 +19,7 @@ from ragassay.core import (
     shorten,
 )
 from ragassay.store import codec, schema
-from ragassay.store.access import Access, now_utc
+from ragassay.store.access import IN_LIST, Access, now_utc
 from ragassay.store.lines import StoredRun
 from ragassay.store.locks import RunLocks
 
@@ -155,6 +155,17 @@ class RunRecords:
         runs = schema.runs.c
         query = select(runs.id).where(runs.run_id == codec.as_key(run_id), runs.state != COPYING)
         return self._access.scalar(query) is not None
+
+    def named(self, names: Sequence[str]) -> dict[str, str]:
+        """Name -> id of the newest run that has it, of those names that a run has."""
+        runs = schema.runs.c
+        found: dict[str, str] = {}
+        for start in range(0, len(names), IN_LIST):
+            keys = [codec.as_key(name) for name in names[start : start + IN_LIST]]
+            query = select(runs.name, runs.run_id).where(runs.name.in_(keys), runs.state != COPYING)
+            for row in self._access.all(query.order_by(runs.id)):
+                found[codec.from_key(row.name)] = codec.from_key(row.run_id)
+        return found
 
     def newest_id(self) -> str:
         """The id of the run that was made last, "" when there is none."""

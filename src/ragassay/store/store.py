@@ -214,6 +214,10 @@ class Store:
         """Whether there is a run of this id."""
         return self.run_records.has(run_id)
 
+    def runs_named(self, names: Sequence[str]) -> dict[str, str]:
+        """Name -> id of the newest run that has it, of those names that a run has."""
+        return self.run_records.named(names)
+
     def newest(self) -> str:
         """The id of the run that was made last, "" when there is none."""
         return self.run_records.newest_id()

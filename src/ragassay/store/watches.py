@@ -7,7 +7,8 @@ counting a row twice or leaving one out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,9 +25,16 @@ OPEN, TRAFFIC, COUNTED = range(3)
 from COUNTED on, for what is judged: COUNTED + n is the n-th session that was, from 0.
 """
 
+LATE = -1
+"""Stage of a row whose session was counted before it came."""
+
 LONE, NAMED = b"\x00", b"\x01"
 """First bytes of the hash of a session: of a row that names none, and of those that do."""
 _ROWS_A_STEP = 2_000
+_MOST_ALERTS = 1_000
+
+Totals = Mapping[tuple[int, str], int]
+"""(state, reason) -> rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,26 +302,60 @@ class WatchRecords:
             for row in self._access.all(query):
                 yield self._row(row)
 
-    def drop_before(self, name: str, received: int, last: int) -> int:
+    def drop_before(
+        self,
+        name: str,
+        received: int,
+        last: int,
+        state: Callable[[Totals], Mapping[str, Any]],
+    ) -> Totals:
         """Delete some of the rows that were received before this time and counted up to the stage
-        `last`; how many. Call it again until that is 0.
+        `last`, or came late and wait for nothing: how many were in each state, and why. Call it
+        again until there are none. state: what to keep once these are gone, in the same commit.
         """
         table = schema.watch_rows
+        counted = table.c.stage.between(COUNTED, last)
+        late = (table.c.stage == LATE) & (table.c.state != PENDING)
         old = (
-            select(table.c.id)
+            select(table.c.id, table.c.state, table.c.reason)
             .where(table.c.watch == codec.as_key(name), table.c.received < received)
-            .where(table.c.stage.between(COUNTED, last))
+            .where(counted | late)
             .limit(_ROWS_A_STEP)
         )
 
-        def work(connection: Connection) -> int:
-            ids = [row.id for row in connection.execute(old)]
-            for start in range(0, len(ids), IN_LIST):
-                part = ids[start : start + IN_LIST]
-                connection.execute(delete(table).where(table.c.id.in_(part)))
-            return len(ids)
+        def work(connection: Connection) -> Totals:
+            found = list(connection.execute(old))
+            for start in range(0, len(found), IN_LIST):
+                ids = [row.id for row in found[start : start + IN_LIST]]
+                connection.execute(delete(table).where(table.c.id.in_(ids)))
+            gone = Counter((row.state, codec.from_key(row.reason)) for row in found)
+            if gone:
+                _put_state(connection, name, state(gone))
+            return gone
 
         return self._access.write(work)
+
+    def forget_before(self, name: str, moment: float) -> None:
+        """Delete the ratings that came before this Unix time and the batches that ended before it,
+        but for the last one, whose number the next goes on from; and all alerts but the newest.
+        """
+        key = codec.as_key(name)
+        ratings, batches = schema.watch_ratings, schema.watch_batches
+        alerts = schema.watch_alerts
+        last = self.last_batch(name)
+        newest = select(alerts.c.id).where(alerts.c.watch == key).order_by(alerts.c.id.desc())
+        kept = self._access.scalar(newest.offset(_MOST_ALERTS - 1).limit(1))
+
+        def work(connection: Connection) -> None:
+            old = (ratings.c.watch == key) & (ratings.c.received < int(moment * 1000))
+            connection.execute(delete(ratings).where(old))
+            ended = (batches.c.watch == key) & (batches.c.ended < moment)
+            connection.execute(delete(batches).where(ended, batches.c.number < last))
+            if kept is not None:
+                mine = (alerts.c.watch == key) & (alerts.c.id < kept)
+                connection.execute(delete(alerts).where(mine))
+
+        self._access.write(work)
 
     def rows(self, name: str, since: int, most: int) -> Iterator[WatchRow]:
         """The rows that were received since this time (milliseconds), the newest `most` of them, in
@@ -343,7 +385,7 @@ class WatchRecords:
             for row in page:
                 yield self._row(row)
 
-    def totals(self, name: str) -> dict[tuple[int, str], int]:
+    def totals(self, name: str) -> Totals:
         """How many rows are in each state, and why: (state, reason) -> rows."""
         table = schema.watch_rows.c
         query = (

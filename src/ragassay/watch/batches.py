@@ -47,7 +47,8 @@ OVERDUE, FAILED, NO_TEXT, GONE, NO_BUDGET = (
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of a batch. run: its run where one was made, closed by the caller. down: why the
-    judge could not be asked, "" where it could. interrupted: Ctrl-C ended the run.
+    judge could not be asked, "" where it could. interrupted: Ctrl-C ended the run. capped: what the
+    budgets left ended it.
     """
 
     batch: WatchBatch
@@ -55,6 +56,7 @@ class Outcome:
     run: Run | None
     down: str = ""
     interrupted: bool = False
+    capped: bool = False
 
 
 class Batches:
@@ -118,11 +120,11 @@ class Batches:
     def judge(self, batch: WatchBatch, tell: Callable[[str], None]) -> Outcome:
         """Judge a batch, or go on with one that was begun."""
         rows = tuple(self._records.in_batch(self._settings.name, batch.number))
-        run, down = None, ""
+        run, down, capped = None, "", False
         try:
             run = self._run(batch, tell)
         except BudgetExhausted:
-            pass
+            capped = True
         except RagAssayError as error:
             # A wrong set-up is no outage: it is said before anything else is tried.
             if error.code not in _OUTAGES:
@@ -133,8 +135,9 @@ class Batches:
             run = self._found(batch)
         elif run.state is RunState.FAILED:
             down = down or run.stop_reason or "its run failed"
+        capped = capped or (run is not None and run.state is RunState.BUDGET)
         interrupted = run is not None and run.state is RunState.INTERRUPTED
-        return Outcome(batch, rows, run, down, interrupted)
+        return Outcome(batch, rows, run, down, interrupted, capped)
 
     def settle(self, outcome: Outcome, now: float) -> tuple[int, int]:
         """Write what came of a batch: (rows judged, rows that failed once more)."""
@@ -144,13 +147,17 @@ class Batches:
             results = {result.id: result for result in outcome.run.rows()}
             ledger = outcome.run.ledger
         judgings = []
+        asked = 0
         for row in outcome.rows:
             if row.state == PENDING:
-                judgings.append(_judging(row, results.get(row_id(row)), bool(outcome.down)))
+                each = _judging(row, results.get(row_id(row)), bool(outcome.down))
+                judgings.append(each)
+                # A row that the judge was not asked about takes nothing of a budget of rows.
+                asked += each.state != PENDING or each.figures != row.figures
         judged = sum(each.state == JUDGED for each in judgings)
         cost = 0.0 if self._settings.free else _cost(ledger)
         calls = ledger.confirmed.calls + ledger.uncertain_calls + ledger.refused_calls
-        ended = replace(outcome.batch, ended=now, calls=calls, cost=cost)
+        ended = replace(outcome.batch, ended=now, rows=asked, calls=calls, cost=cost)
         self._records.settle(self._settings.name, judgings, ended)
         self._file(outcome.batch).unlink(missing_ok=True)
         return judged, len(judgings) - judged
@@ -180,17 +187,20 @@ class Batches:
 
     def _found(self, batch: WatchBatch, *, close: bool = False) -> Run | None:
         """The run of a batch, None before there is one."""
-        for stored in self._store.runs(_LOOKED_AT):
-            if stored.manifest.name == batch.run:
-                run = api.open_run(stored.manifest.run_id, store=self._store.address)  # type: ignore[arg-type]
-                if close:
-                    run.close()
-                return run
-        return None
+        run_id = self._store.runs_named([batch.run]).get(batch.run)
+        if run_id is None:
+            return None
+        run = api.open_run(run_id, store=self._store.address)  # type: ignore[arg-type]
+        if close:
+            run.close()
+        return run
 
     def _give_up(self, batch: WatchBatch) -> None:
-        """Let go of the rows of a batch that could not be begun: they wait on."""
-        self._records.put_batch(self._settings.name, replace(batch, ended=batch.created))
+        """Let go of the rows of a batch that could not be begun: they wait on, and none of them
+        counts for a budget.
+        """
+        ended = replace(batch, ended=batch.created, rows=0)
+        self._records.put_batch(self._settings.name, ended)
         self._file(batch).unlink(missing_ok=True)
 
     def _run_name(self, number: int) -> str:
@@ -206,10 +216,6 @@ class Batches:
         unfinished.touch(mode=0o600)
         unfinished.write_bytes(content)
         unfinished.replace(path)
-
-
-_LOOKED_AT = 50
-"""Newest runs among which that of a batch is looked for."""
 
 
 def row_id(row: WatchRow) -> str:
@@ -257,7 +263,8 @@ def _judging(row: WatchRow, result: RowResult | None, down: bool) -> Judging:
     if failed and not judged:
         # Of an outage no row is to blame.
         tries = int(figures.get("tries", 0)) + (not down)
-        figures["tries"] = tries
+        if tries:
+            figures["tries"] = tries
         state = DROPPED if tries >= MOST_TRIES else PENDING
         return Judging(row.id, state, FAILED if state == DROPPED else "", figures)
     figures.update(_scores(result))

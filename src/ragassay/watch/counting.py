@@ -16,6 +16,7 @@ from ragassay.scoring.evidence import DriftAlarm, MarkAlarm, Observed
 from ragassay.store.watches import (
     COUNTED,
     JUDGED,
+    LATE,
     NAMED,
     OPEN,
     TRAFFIC,
@@ -23,7 +24,7 @@ from ragassay.store.watches import (
     WatchRow,
 )
 from ragassay.watch import sampling
-from ragassay.watch.marks import ERROR_RATE, Mark
+from ragassay.watch.marks import AMOUNTS, ERROR_RATE, Mark
 from ragassay.watch.settings import Settings
 from ragassay.watch.state import LATEST, DriftState, MarkState, State
 
@@ -34,8 +35,8 @@ DRIFT_LEAST = 10
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """Something to tell. kind: "mark", "drift" or "judge"; what it is about; text: one sentence or
-    two, with the guarantee.
+    """Something to tell. kind: "mark", "back" (a mark holds again), "drift" or "judge"; what it is
+    about; text: one sentence or two, with the guarantee.
     """
 
     kind: str
@@ -84,8 +85,17 @@ class Counter:
         """Begin the streams of what is judged anew: another judge says other things."""
         self._state.note(why)
         for mark in self._settings.marks:
-            if mark.judged:
-                self._state.marks[_key(mark, self._settings)] = self._armed(mark)
+            if not mark.judged:
+                continue
+            key = _key(mark, self._settings)
+            before, anew = self._state.marks[key], self._armed(mark)
+            anew.raised = before.raised
+            self._state.marks[key] = anew
+            if before.standing:
+                self._state.note(
+                    f"the alert on {mark.text} does not stand any more: whether the mark holds is"
+                    " not known of this judge yet"
+                )
         self.drift.restart(COUNTED + self._state.counted - 1, self._state.now)
 
     def _page(
@@ -172,11 +182,19 @@ class Counter:
         return _mark_alert(mark, kept, self._settings)
 
     def _arm_marks(self) -> None:
-        """Arm the marks that are new, and let go of those that are no more."""
-        kept = {}
+        """Arm the marks that are new, and let go of those that are no more. What is known of the
+        others stays: more or fewer marks move the evidence that each of them needs.
+        """
+        before, kept = self._state.marks, {}
         for mark in self._settings.marks:
             key = _key(mark, self._settings)
-            kept[key] = self._state.marks.get(key) or self._armed(mark)
+            known = before.pop(key, None)
+            if known is not None and not known.standing:
+                known.level = self._settings.level_of_mark
+            kept[key] = known or self._armed(mark)
+        for key, gone in before.items():
+            if gone.standing:
+                self._state.note(f"the alert on {key} is let go: that mark is not watched any more")
         self._state.marks = kept
 
     def _armed(self, mark: Mark) -> MarkState:
@@ -198,8 +216,6 @@ class Counter:
 
 _LOWEST = 0.001
 """A mark of 1 holds again where the mean is above 1 less this."""
-LATE = -1
-"""Stage of a row whose session was counted before it came."""
 
 
 class Drift:
@@ -241,7 +257,8 @@ class Drift:
         text = (
             f"{name} drifted: its values are no longer like the earlier ones at the same hour of"
             f" the day (conformal martingale at {alarm.evidence.value:.0f} after {seen} sessions;"
-            f" chance of ever telling of a drift where there is none: at most {self.ALPHA:.0%})."
+            f" chance of ever telling of a drift where there is none: at most {self.ALPHA:.0%} from"
+            " each beginning on)."
         )
         return Alert("drift", name, text, {"sessions": seen, "evidence": alarm.evidence.value})
 
@@ -273,7 +290,7 @@ def _observed(mark: Mark, rows: Sequence[WatchRow]) -> list[Observed]:
 
 
 def _key(mark: Mark, settings: Settings) -> str:
-    return f"{mark.text} {settings.guarantee} {settings.level_of_mark:g}"
+    return mark.text if settings.guarantee == "ever" else f"{mark.text}, one false alarm in N"
 
 
 def guarantee_words(settings: Settings) -> str:
@@ -282,7 +299,10 @@ def guarantee_words(settings: Settings) -> str:
         return f"on average at most one false alarm in {settings.level:,.0f} sessions"
     many = len(settings.marks) > 1
     over = f" over all {len(settings.marks)} marks" if many else ""
-    return f"chance of ever raising a false alarm{over}: at most {settings.level:.0%}"
+    return (
+        f"chance of ever raising a false alarm{over}: at most {settings.level:.0%} from each arming"
+        " on"
+    )
 
 
 def _mark_alert(mark: Mark, kept: MarkState, settings: Settings) -> Alert:
@@ -335,7 +355,7 @@ def _words(mark: Mark, mean: float) -> str:
     if mark.name == ERROR_RATE:
         return f"{shown:.1%}"
     return (
-        f"{shown:.1%} of the rows within {mark.limit:g}"
+        f"{shown:.1%} of the rows within {mark.limit:g} {AMOUNTS[mark.name]}"
         if mark.limit is not None
         else f"{shown:.3f}"
     )

@@ -14,10 +14,12 @@ from ragassay.core import Interval
 from ragassay.scoring.intervals import MeanAccumulator
 from ragassay.scoring.reweighted import Reweighted, reweighted_mean
 from ragassay.store.watches import DROPPED, JUDGED, NAMED, PENDING, Rating, WatchRow
+from ragassay.watch.marks import AMOUNTS
 
 MOST_ROWS = 200_000
 """Newest rows of a window that are read."""
-_HOUR_MS = 3_600_000
+_FEWEST_TOGETHER = 20
+"""Sampled sessions at least of which a share that was judged is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,8 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The rows of a window. hours, dark_hours: with rows, and those of them in which nothing was
-    judged although rows were sampled. suspicious: reason -> rows.
+    """The rows of a window. unseen: rows that were taken in when none of the sampled ones was
+    judged, for which no rate stands. suspicious: reason -> rows.
     """
 
     rows: int
@@ -81,8 +83,7 @@ class Window:
     error_interval: Interval | None
     rates: tuple[Rate, ...]
     amounts: tuple[Amount, ...]
-    hours: int
-    dark_hours: int
+    unseen: int
     cut: bool
 
 
@@ -97,7 +98,6 @@ def window_of(found: Iterable[WatchRow], most: int = MOST_ROWS) -> tuple[Window,
         cluster = row.session.hex() if row.session >= NAMED else None
         errors.add(float(row.figures.get("error", 0)), cluster)
     result = errors.result()
-    hours, dark = _hours(rows)
     window = Window(
         rows=len(rows),
         sessions=len({row.session for row in rows}),
@@ -111,44 +111,61 @@ def window_of(found: Iterable[WatchRow], most: int = MOST_ROWS) -> tuple[Window,
         error_interval=result.interval,
         rates=tuple(rates_of(rows)),
         amounts=tuple(_amounts(rows)),
-        hours=hours,
-        dark_hours=dark,
+        unseen=_unseen(rows),
         cut=len(rows) >= most,
     )
     return window, rows
 
 
-def _hours(rows: Sequence[WatchRow]) -> tuple[int, int]:
-    """(hours with rows, those with sampled rows of which none was judged)."""
-    seen: dict[int, set[int]] = {}
-    for row in rows:
-        seen.setdefault(row.received // _HOUR_MS, set()).add(row.state)
-    dark = [
-        states for states in seen.values() if JUDGED not in states and states & {PENDING, DROPPED}
-    ]
-    return len(seen), len(dark)
-
-
 def response_shares(rows: Sequence[WatchRow]) -> dict[int, float]:
-    """Of each hour the share of its sampled sessions that were judged, 1 where all were.
+    """When rows were taken in (Unix time) -> the share of the sampled sessions of that time, and of
+    its neighbours where they are few, that was judged.
 
-    What a budget leaves out is a random part of what waited (`Batches.chosen`), so that a row's
-    chance of being judged is its chance of being sampled times this share.
+    Rows that were taken in together wait together, and what a budget leaves out of them is a random
+    part (`Batches.chosen`): so a row's chance of being judged is its chance of being sampled times
+    this share. Of rows that came later nothing is known from it.
     """
-    sampled: dict[int, set[bytes]] = {}
-    judged: dict[int, set[bytes]] = {}
+    by_time: dict[int, list[WatchRow]] = {}
     for row in rows:
-        hour = row.received // _HOUR_MS
         if row.state in (JUDGED, PENDING, DROPPED):
-            sampled.setdefault(hour, set()).add(row.session)
-        if row.state == JUDGED:
-            judged.setdefault(hour, set()).add(row.session)
-    return {hour: len(judged.get(hour, ())) / len(all_) for hour, all_ in sampled.items()}
+            by_time.setdefault(_taken(row), []).append(row)
+    shares: dict[int, float] = {}
+    times: list[int] = []
+    together: list[WatchRow] = []
+
+    def close() -> None:
+        judged = {row.session for row in together if row.state == JUDGED}
+        share = len(judged) / max(1, len({row.session for row in together}))
+        shares.update(dict.fromkeys(times, share))
+        times.clear()
+        together.clear()
+
+    for time, waiting in sorted(by_time.items()):
+        if len({row.session for row in waiting}) >= _FEWEST_TOGETHER:
+            close()
+        times.append(time)
+        together += waiting
+        if len({row.session for row in together}) >= _FEWEST_TOGETHER:
+            close()
+    close()
+    return shares
 
 
-def rates_of(rows: Sequence[WatchRow]) -> list[Rate]:
-    """The rates of what is judged, by metric: rows that pass, and the mean score."""
+def _taken(row: WatchRow) -> int:
+    return int(row.figures.get("taken", row.received // 1000))
+
+
+def _unseen(rows: Sequence[WatchRow]) -> int:
+    """How many rows were taken in when none of the sampled ones was judged."""
     shares = response_shares(rows)
+    return sum(shares.get(_taken(row)) == 0 for row in rows)
+
+
+def rates_of(rows: Sequence[WatchRow], shares: Mapping[int, float] | None = None) -> list[Rate]:
+    """The rates of what is judged, by metric: rows that pass, and the mean score. shares: as
+    `response_shares` gives them of all rows, where these are a part.
+    """
+    shares = response_shares(rows) if shares is None else shares
     judged = [row for row in rows if row.state == JUDGED]
     lost: Counter[str] = Counter()
     names: dict[str, None] = {}
@@ -184,7 +201,7 @@ def _rate(
         if value is None or not 0 <= value <= 1:
             continue
         values.append(float(value))
-        chances.append(row.chance * shares[row.received // _HOUR_MS])
+        chances.append(row.chance * shares[_taken(row)])
         sessions.append(codes.setdefault(row.session, len(codes)))
     if not values and (kind == "passes" or not lost):
         return None
@@ -194,12 +211,9 @@ def _rate(
     )
 
 
-_UNITS = {"latency": "s", "tokens": "tokens", "cost": "USD"}
-
-
 def _amounts(rows: Sequence[WatchRow]) -> list[Amount]:
     found = []
-    for name, unit in _UNITS.items():
+    for name, unit in AMOUNTS.items():
         values = np.array([row.figures[name] for row in rows if name in row.figures], dtype=float)
         if len(values):
             median, p95 = np.quantile(values, (0.5, 0.95))
@@ -220,7 +234,7 @@ def rated(ratings: Sequence[Rating], rows: Sequence[WatchRow]) -> list[Rated]:
     for row in rows:
         clusters[row.trace] = row.session.hex()
         said = row.figures.get("verdicts", {}).values()
-        if row.state == JUDGED and said:
+        if row.state == JUDGED and not {"pass", "fail"}.isdisjoint(said):
             verdicts[row.trace] = "fail" not in said and verdicts.get(row.trace, True)
     found = []
     for name, by_trace in sorted(last.items()):

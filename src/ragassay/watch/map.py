@@ -13,7 +13,7 @@ from ragassay.scoring.word_vectors import word_vectors, words_of
 from ragassay.store.spans import SpanRecords
 from ragassay.store.watches import WatchRow
 from ragassay.watch.drift import questions_of
-from ragassay.watch.figures import Rate, rates_of
+from ragassay.watch.figures import Rate, rates_of, response_shares
 
 MOST_POINTS = 20_000
 LEAST_POINTS = 20
@@ -60,7 +60,7 @@ def traffic_map(
         members.setdefault(number, []).append(at)
     scattered = len(members.pop(SCATTERED, []))
     everywhere = _rows_by_word([question for _, question in asked])
-    clusters = []
+    clusters, shares = [], response_shares(rows)
     for number in sorted(members):
         own = [asked[at] for at in members[number]]
         clusters.append(
@@ -69,7 +69,7 @@ def traffic_map(
                 _telling_words([question for _, question in own], everywhere, len(asked)),
                 len(own),
                 len(own) / len(asked),
-                tuple(rates_of([row for row, _ in own])),
+                tuple(rates_of([row for row, _ in own], shares)),
             )
         )
     places = zip(drawn.places.tolist(), drawn.cluster.tolist(), strict=True)

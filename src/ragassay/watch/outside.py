@@ -29,16 +29,18 @@ class Accounts:
         return self.judged + sum(self.dropped.values()) + self.pending
 
 
-def accounts_of(records: WatchRecords, name: str) -> Accounts:
-    """What became of all rows that a watch ever came to."""
-    totals = records.totals(name)
+def accounts_of(records: WatchRecords, name: str, state: State) -> Accounts:
+    """What became of all rows that a watch ever came to, those included that are not kept."""
+    totals = Counter(records.totals(name))
+    for kind, reasons in state.gone.items():
+        totals.update({(int(kind), why): number for why, number in reasons.items()})
     counts: Counter[int] = Counter()
     dropped: dict[str, int] = {}
-    for (state, why), number in sorted(totals.items()):
-        counts[state] += number
-        if state == DROPPED:
+    for (kept, why), number in sorted(totals.items()):
+        counts[kept] += number
+        if kept == DROPPED:
             dropped[why] = number
-    arrived = sum(counts[state] for state in (UNSAMPLED, PENDING, JUDGED, DROPPED))
+    arrived = sum(counts[each] for each in (UNSAMPLED, PENDING, JUDGED, DROPPED))
     return Accounts(arrived, counts[JUDGED], dropped, counts[PENDING])
 
 

@@ -22,6 +22,7 @@ def blocks(traffic: Traffic) -> Iterator[Block]:
     yield from accounts(traffic)
     if traffic.window.rates:
         yield _rate_table(traffic.window)
+        yield from _unshown(traffic)
     yield from marks(traffic)
     yield from _drift(traffic)
     yield from _clusters(traffic)
@@ -112,6 +113,16 @@ def _rate_table(window: Window) -> Table:
     return Table(("of all rows", "rate", "95 % band", "judged", ""), tuple(rows))
 
 
+def _unshown(traffic: Traffic) -> Iterator[str]:
+    """What the table of rates leaves out."""
+    rates = traffic.window.rates
+    if len(rates) > _MOST_RATES:
+        yield f"and {count(len(rates) - _MOST_RATES, 'rate')} more: --json"
+    without = [name for name in traffic.metrics if name not in {rate.name for rate in rates}]
+    if without:
+        yield one_line(f"no value of {', '.join(without)}: none of these rows has one", _WIDE)
+
+
 def _value(rate: Rate) -> str:
     if rate.value is None:
         return "not measured"
@@ -136,10 +147,10 @@ def _gaps(traffic: Traffic) -> Iterator[str]:
     window = traffic.window
     if window.rows and not window.judged:
         yield "nothing is judged yet: no rate is known"
-    elif window.dark_hours:
+    elif window.unseen:
         yield (
-            f"in {window.dark_hours} of {count(window.hours, 'hour')} with rows nothing was judged:"
-            " the rates are of the others"
+            f"of {window.unseen} of {count(window.rows, 'row')} none was judged when they came: the"
+            f" rates are of the other {window.rows - window.unseen}"
         )
 
 
@@ -151,6 +162,8 @@ def _marks(traffic: Traffic) -> Iterator[Block]:
             mean = "-" if mark.mean is None else f"{mark.mean:.3f}"
             if mark.mean is not None and is_of_amount(mark.mark):
                 mean = f"{mark.mean:.1%} within"
+            if mark.standing:
+                mean += " since"
             share = f"{mark.evidence:.2g} of {mark.needed:.0f}"
             stands = f"ALERT since {mark.since[:16]}" if mark.standing else "armed"
             rows.append((mark.mark, mean, str(mark.sessions), share, stands))
@@ -163,6 +176,8 @@ def _marks(traffic: Traffic) -> Iterator[Block]:
         yield one_line(f"{word} {str(alert['raised'])[:16]} {alert['text']}", 4 * _WIDE)
         if where:
             yield one_line(f"  {where}", _WIDE)
+    if len(traffic.alerts) > _MOST_ALERTS:
+        yield f"and {count(len(traffic.alerts) - _MOST_ALERTS, 'earlier alert')}: --json"
 
 
 def _drift(traffic: Traffic) -> Iterator[str]:

@@ -1,9 +1,9 @@
 """The sample of what arrives: which rows are judged, each with a known chance.
 
 Every session has a number in [0, 1), a hash of it and the seed; a row is in the sample where its
-chance is above that number. So a session is in the sample as a whole or not at all, the same rows
-are chosen whenever they are looked at again, and the chance of every row is known. Suspicious rows
-have a larger chance, and are weighted down by it in every rate.
+chance is above that number. So rows of one session with the same chance are in the sample together
+or not at all, the same rows are chosen whenever they are looked at again, and the chance of every
+row is known. Suspicious rows have a larger chance, and are weighted down by it in every rate.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from ragassay.core import SetupError
 from ragassay.scoring.evidence import Guarantee
 from ragassay.watch.budgets import Budget, read_budget
 from ragassay.watch.marks import Mark, read_mark
-from ragassay.watch.targets import Target, read_targets
+from ragassay.watch.targets import Target, is_address, read_targets
 
 PRESET = "production"
 """What is measured where nothing else is asked for."""
@@ -115,7 +115,7 @@ def make_settings(
         factor=factor,
         seed=seed,
         budgets=tuple(map(read_budget, budget)),
-        marks=tuple(read_mark(text, metrics) for text in dict.fromkeys(marks)),
+        marks=tuple(dict.fromkeys(read_mark(text, metrics) for text in marks)),
         guarantee=guarantee,
         level=level,
         targets=read_targets(alert_to),
@@ -125,7 +125,7 @@ def make_settings(
         session_quiet_s=session_quiet_s,
         patience_s=patience_s,
         keep_days=keep_days,
-        collector=collector,
+        collector=_checked_collector(collector),
         metrics=metrics,
         judging=options,
     )
@@ -151,6 +151,19 @@ def read_false_alarms(given: str | float) -> tuple[Guarantee, float]:
         where="--false-alarms",
         why=text[:40],
         fix="0.05 for the chance of ever raising one, or 1/10000 for one in so many sessions",
+    )
+
+
+def _checked_collector(address: str) -> str:
+    """Raises SetupError E0101 for what is no address of HTTP."""
+    if not address or is_address(address):
+        return address
+    raise SetupError(
+        "E0101",
+        "Results cannot be sent to that collector.",
+        where="--collector",
+        why="it is no address of HTTP",
+        fix="give http://HOST:PORT, where OTLP over HTTP is taken (as a rule at port 4318)",
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ragassay.scoring.evidence import Evidence, Guarantee, MarkAlarm
+from ragassay.store.watches import Totals
 
 LATEST = 200
 """Sessions among which it is looked for where a mean changed."""
@@ -78,7 +79,10 @@ class State:
     since when the judge could not be asked (Unix time), and why; down_told: when that was last
     told of; tries: attempts since then; again: not before this time. notes: of clocks and
     restarts, newest last. bad_rated: traces that users rated bad. report: the last one as JSON,
-    without the map, for those who look from outside; seed: that the map is drawn with.
+    without the map, for those who look from outside; seed: that the map is drawn with. gone: of the
+    rows that are not kept any more, state -> why -> how many; forgot: when old ratings, batches and
+    alerts were deleted last (Unix time). too_little: US dollars left of the budgets with which no
+    call could be made, 0 where there were enough.
     """
 
     created: float
@@ -102,6 +106,17 @@ class State:
     bad_rated: list[str] = field(default_factory=list)
     report: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
+    gone: dict[str, dict[str, int]] = field(default_factory=dict)
+    forgot: float = 0.0
+    too_little: float = 0.0
+
+    def with_gone(self, more: Totals) -> dict[str, dict[str, int]]:
+        """`gone` once these are, too."""
+        gone = {state: dict(of) for state, of in self.gone.items()}
+        for (state, why), rows in more.items():
+            of = gone.setdefault(str(state), {})
+            of[why] = of.get(why, 0) + rows
+        return gone
 
     def note(self, text: str) -> None:
         """Keep a sentence for the report; the last few are kept."""

@@ -23,6 +23,8 @@ from typing import Any, Literal
 import orjson
 
 from ragassay.core import SetupError
+from ragassay.runs.event_loops import block_on
+from ragassay.runs.threads import in_daemon_thread
 
 ATTEMPT_S = 10.0
 """Seconds that one attempt may take."""
@@ -92,7 +94,9 @@ def read_target(text: str) -> Target:
     url = _url(given)
     if url is None:
         # Not shown: it may be an address with a secret and a slip in it.
-        raise _wrong("Alerts cannot be sent there.", given.partition(":")[0][:20])
+        said = text.partition(":")
+        shown = text if said[0] == "env" else f"{said[0][:20]}:..." if said[1] else ""
+        raise _wrong("Alerts cannot be sent there.", shown or "it is no address")
     port = "" if url.explicit_port is None else f":{url.explicit_port}"
     return Target(kind, given, f"{kind} {url.host}{port}")
 
@@ -116,6 +120,11 @@ def _url(text: str) -> Any:
     except ValueError:
         return None
     return url if url.scheme in ("http", "https") and url.host else None
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is an address of HTTP."""
+    return _url(text) is not None
 
 
 def _wrong(what: str, why: str) -> SetupError:
@@ -185,8 +194,6 @@ _SLACK = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 def post(address: str, content: bytes, headers: Mapping[str, str], *, allow_private: bool) -> None:
     """Post to an address that the user named. Raises NotSent."""
-    from ragassay.runs.event_loops import block_on
-
     try:
         block_on(
             lambda: asyncio.wait_for(_follow(address, content, headers, allow_private), ATTEMPT_S)
@@ -257,9 +264,10 @@ async def _resolved(host: str, port: int, private: bool) -> list[Any]:
     """The addresses of a host. Raises NotSent where it has none, or one that is private and must
     not be.
     """
-    loop = asyncio.get_running_loop()
+    # Not by the loop's own threads: its end waits for them, however long a name server is silent.
+    looked_up, _ = in_daemon_thread(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
     try:
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = await looked_up
     except OSError:
         raise NotSent("its name is not known", again=True) from None
     if not private and not all(_is_public(str(each[4][0])) for each in found):

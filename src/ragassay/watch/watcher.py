@@ -15,7 +15,7 @@ from ragassay.core import SetupError
 from ragassay.report import as_json
 from ragassay.runs.ticker import Tell
 from ragassay.store import Store
-from ragassay.store.watches import COUNTED, WatchRow
+from ragassay.store.watches import COUNTED, Totals, WatchRow
 from ragassay.tracing.job import AssemblyJob
 from ragassay.watch import labelling, results
 from ragassay.watch.batches import NO_BUDGET, Batches, Outcome
@@ -49,6 +49,8 @@ _REPORTS = 20
 _ASSEMBLY_S = 30.0
 """Seconds of a step in which rows are made of traces."""
 _MOST_RATED = 1_000
+_FORGETS_S = 3_600.0
+"""How often old ratings, batches and alerts are deleted."""
 _WAITS = "not sent yet"
 """What stands beside a target of an alert until it is tried; "" once it was told."""
 
@@ -185,14 +187,20 @@ class Watcher:
             return
         while not self.interrupted:
             left = self._batches.room(state.now)
+            if left.dollars is not None and left.dollars <= state.too_little:
+                return  # not one call could be made of it
             rows = self._batches.chosen(left)
             if not rows:
                 return
             begun = self._batches.begin(rows, left, state.now)
             if begun is None:
                 continue
-            judged = self._after(self._batches.judge(begun, self._tell))
+            outcome = self._batches.judge(begun, self._tell)
+            judged = self._after(outcome)
+            state.too_little = 0.0
             if not judged:
+                if outcome.capped and left.dollars is not None:
+                    state.too_little = left.dollars
                 return
 
     def _after(self, outcome: Outcome) -> int:
@@ -314,8 +322,16 @@ class Watcher:
         if state.now - state.drift.since > keep_s:
             self._counter.drift.restart(COUNTED + state.counted - 1, state.now)
         before = int((state.now - keep_s) * 1000)
-        while self._records.drop_before(self._settings.name, before, state.drift.after):
-            pass
+        name, last = self._settings.name, state.drift.after
+
+        def without(gone: Totals) -> dict[str, Any]:
+            return {**state.to_json(), "gone": state.with_gone(gone)}
+
+        while gone := self._records.drop_before(name, before, last, without):
+            state.gone = state.with_gone(gone)
+        if state.now - state.forgot > _FORGETS_S:
+            state.forgot = state.now
+            self._records.forget_before(name, state.now - keep_s - LONGEST_S)
 
     def _save(self) -> None:
         self._records.put_state(self._settings.name, self._state.to_json())
@@ -353,7 +369,7 @@ class Watcher:
         name = settings.name
         since = int((state.now - settings.window_s) * 1000)
         window, rows = window_of(self._records.rows(name, since, MOST_ROWS))
-        accounts = accounts_of(self._records, name)
+        accounts = accounts_of(self._records, name, state)
         recent = self._records.batches(name, state.now - max(settings.window_s, LONGEST_S))
         runs = self._runs([batch.run for batch in recent])
         shift, drift_note = shifted(
@@ -393,17 +409,13 @@ class Watcher:
             labels=tuple(self._labels(runs, rows)),
             notes=(*self._notes(), *filter(None, [why])),
             outage=state.down_why,
-            last_run=recent[-1].run if recent else "",
+            last_run=next((batch.run for batch in reversed(recent) if batch.rows), ""),
             map=drawn,
         )
 
     def _runs(self, names: Sequence[str]) -> list[str]:
         """The ids of the runs of batches, in order."""
-        wanted = set(names)
-        by_name = {}
-        for stored in self._store.runs(_RUNS_LOOKED_AT):
-            if stored.manifest.name in wanted:
-                by_name[stored.manifest.name] = stored.manifest.run_id
+        by_name = self._store.runs_named(names)
         return [by_name[name] for name in names if name in by_name]
 
     def _labels(self, runs: Sequence[str], rows: Sequence[WatchRow]) -> list[labelling.Labelled]:
@@ -431,11 +443,10 @@ class Watcher:
         free = self._settings.free
         if free and any(budget.unit == "dollars" for budget in self._settings.budgets):
             yield "this judge costs nothing: a budget in dollars limits nothing unless it is 0"
+        if state.too_little:
+            yield f"the ${state.too_little:.4f} left of the budget may not pay for the next call"
         if state.down_why:
             yield f"the judge cannot be asked: {state.down_why}"
-
-
-_RUNS_LOOKED_AT = 400
 
 
 def _silent(_: str) -> None:
@@ -449,7 +460,7 @@ def _hours(seconds: float) -> str:
 @contextmanager
 def _held_alone(store: Store, name: str) -> Iterator[None]:
     """Hold the watch of this name, on this machine, until the block ends or the process dies.
-    Raises SetupError E1305 where another process does.
+    Raises SetupError E1304 where another process does.
     """
     path = store.beside(f"watch-{name}.lock")
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
