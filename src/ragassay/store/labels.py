@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from ragassay.core import DataError, HumanLabel, shorten
 from ragassay.store import codec, schema
@@ -35,6 +35,12 @@ class LabelRecords:
             return changes
 
         return self._access.write(work)
+
+    def last_number(self) -> int:
+        """The number of the label that was stored last, of any run; 0 before the first. A label
+        that takes the place of another one has a number of its own.
+        """
+        return int(self._access.scalar(select(func.max(schema.labels.c.id))) or 0)
 
     def of_run(
         self, run_id: str, name: str | None, *, source_hash: str | None

@@ -489,6 +489,10 @@ class Store:
         """
         return self._labels.of_run(run_id, name, source_hash=source_hash)
 
+    def last_label(self) -> int:
+        """The number of the label that was stored last, of any run; 0 before the first."""
+        return self._labels.last_number()
+
     # -- rows handed out to people to label
 
     def add_to_label(self, run_id: str, name: str, rows: Sequence[RowToLabel]) -> int:

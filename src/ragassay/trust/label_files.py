@@ -24,6 +24,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?", re.AS
 _LONGEST_NUMBER = 400  # longer texts of digits are no labels
 _CLUSTERS = ("cluster", "group")
 _MISTAKES_SHOWN = 5
+_MOST_ROUNDS = 1_000_000
 _ROWS_LOOKED_AT = 200  # for a column that holds ids under another name
 _IDS_LOOKED_THROUGH = 20_000  # for the nearest one, which takes time for each
 
@@ -466,11 +467,11 @@ def _inclusion_probability(row: Mapping[str, object]) -> float | None:
 
 def _round(row: Mapping[str, object]) -> int:
     """The round of choosing, 0 where the row does not say. Raises _WrongCell."""
-    message = "a round is a whole number"
+    message = f"a round is a whole number up to {_MOST_ROUNDS:,}"
     number = _sampling_number(row.get("round"), message)
     if number is None:
         return 0
-    if number < 0 or number != int(number):
+    if not 0 <= number <= _MOST_ROUNDS or number != int(number):
         raise _WrongCell(message)
     return int(number)
 

@@ -118,7 +118,8 @@ def _unshown(traffic: Traffic) -> Iterator[str]:
     rates = traffic.window.rates
     if len(rates) > _MOST_RATES:
         yield f"and {count(len(rates) - _MOST_RATES, 'rate')} more: --json"
-    without = [name for name in traffic.metrics if name not in {rate.name for rate in rates}]
+    known = {rate.name for rate in rates}
+    without = [name for name in traffic.metrics if name not in known]
     if without:
         yield one_line(f"no value of {', '.join(without)}: none of these rows has one", _WIDE)
 

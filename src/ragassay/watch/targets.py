@@ -94,9 +94,9 @@ def read_target(text: str) -> Target:
     url = _url(given)
     if url is None:
         # Not shown: it may be an address with a secret and a slip in it.
-        said = text.partition(":")
-        shown = text if said[0] == "env" else f"{said[0][:20]}:..." if said[1] else ""
-        raise _wrong("Alerts cannot be sent there.", shown or "it is no address")
+        kind_named, colon, _ = text.partition(":")
+        shown = f"{kind_named[:20]}:..." if colon else "it is no address"
+        raise _wrong("Alerts cannot be sent there.", text if kind_named == "env" else shown)
     port = "" if url.explicit_port is None else f":{url.explicit_port}"
     return Target(kind, given, f"{kind} {url.host}{port}")
 

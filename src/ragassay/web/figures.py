@@ -69,12 +69,19 @@ class _Kept(Generic[T]):
                 future = self._pool.submit(make)
                 self._values[key] = future
             self._values.move_to_end(key)
-            while len(self._values) > self._most:
-                self._values.popitem(last=False)[1].cancel()
+            # One that is not made yet has somebody who waits for it.
+            done = [known for known, kept in self._values.items() if kept.done()]
+            for known in done[: max(0, len(self._values) - self._most)]:
+                if known != key:
+                    del self._values[known]
         try:
             return future.result(timeout=patience)
         except NotYet:
-            return None
+            if not future.done():
+                return None
+            with self._lock:
+                self._values.pop(key, None)
+            raise
         except BaseException:
             # Whatever it was may have passed when the page is asked for again.
             with self._lock:
@@ -181,7 +188,7 @@ class Figures:
             self._own_folder.cleanup()
 
     def _trust_stamp(self) -> object:
-        return len(self._store.certificates())
+        return len(self._store.certificates()), self._store.last_label()
 
     def _index_folder(self) -> Path:
         """Beside the store, so that it is there when the server is started again; else a folder

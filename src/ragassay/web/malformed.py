@@ -7,11 +7,15 @@ request line, a header without a colon, a chunk of the body whose size cannot be
 
 from __future__ import annotations
 
+import re
+
 import orjson
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from ragassay.web.api.messages import Refused
 from ragassay.web.api.problems import MEDIA, problem_of
+
+_UPGRADE = re.compile(rb"\r\nupgrade:[^\r\n]*\r\n", re.IGNORECASE)
 
 
 class Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
@@ -25,17 +29,35 @@ class Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             "send the request with a library for HTTP",
         )
 
-    def eof_received(self) -> None:
-        """Answer a client that ended its side of the connection in the middle of a body: it may
-        still read.
+    def data_received(self, data: bytes) -> None:
+        """Take bytes in. What a head says of other protocols is left out: none is spoken here, and
+        the reader would drop the body that comes with such a request.
         """
+        if self.cycle is None or not self.cycle.more_body:
+            head, end, rest = data.partition(b"\r\n\r\n")
+            data = _UPGRADE.sub(b"\r\n", head + end[:2]) + end[2:] + rest
+        super().data_received(data)
+
+    def on_headers_complete(self) -> None:
+        """Fields behind a body in pieces are no fields of the head, which may have been checked."""
+        super().on_headers_complete()
+        self.headers: list[tuple[bytes, bytes]] = []
+
+    def eof_received(self) -> bool | None:
+        """Answer a client that ended its side of the connection: it may still read."""
         cycle = self.cycle
-        if cycle is not None and cycle.more_body and not cycle.response_started:
-            self._hang_up(
-                "The body ended before it was whole.",
-                "the connection ended with fewer bytes than were announced",
-                "send the request again, whole",
-            )
+        if cycle is None or cycle.response_started:
+            return None
+        if not cycle.more_body:
+            # The answer to a whole request is on its way, and the last one.
+            cycle.keep_alive = False
+            return True
+        self._hang_up(
+            "The body ended before it was whole.",
+            "the connection ended with fewer bytes than were announced",
+            "send the request again, whole",
+        )
+        return None
 
     def _hang_up(self, what: str, why: str, fix: str) -> None:
         error = Refused("E1408", what, why=why, fix=fix)

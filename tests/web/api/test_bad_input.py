@@ -4,6 +4,7 @@ nothing is lost, and nothing of the machine is told.
 
 from __future__ import annotations
 
+import base64
 import gzip
 import http.client
 import json
@@ -230,6 +231,106 @@ def test_bytes_that_are_no_http_are_told_so_with_a_code(sent: bytes, program: Pr
         found = problem((answer.status, headers, answer.read()))
         assert (found["status"], found["code"]) == (400, "E1408")
         assert connection.recv(1) == b""
+
+
+@pytest.mark.parametrize("upgrade", ["h2c", "websocket"])
+def test_an_offer_of_another_protocol_costs_no_body(upgrade: str, program: Program) -> None:
+    # As Java's client sends it with every first request.
+    connection = http.client.HTTPConnection("127.0.0.1", program.server.port, timeout=120)
+    for label in (1, 0):
+        headers = {
+            "Authorization": f"Bearer {program.server.settings.token}",
+            "Content-Type": "application/json",
+            "Connection": "Upgrade, HTTP2-Settings",
+            "Upgrade": upgrade,
+            "HTTP2-Settings": "AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA",
+        }
+        labels = [{"id": "row-1", "label": label, "annotator": "ann"}]
+        body = json.dumps({"metric": "groundedness", "labels": labels, "replace": True})
+        connection.request("POST", f"/api/v1{LABELS}", body, headers)
+        answer = connection.getresponse()
+        assert (answer.status, json.loads(answer.read())["kept"]) == (200, 1)
+    connection.close()
+
+
+def test_a_client_that_ends_its_side_behind_a_whole_request_is_answered(program: Program) -> None:
+    head = (
+        f"GET /api/v1/runs HTTP/1.1\r\nHost: 127.0.0.1:{program.server.port}\r\n"
+        f"Authorization: Bearer {program.server.settings.token}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", program.server.port), timeout=120) as connection:
+        connection.sendall(head.encode())
+        connection.shutdown(socket.SHUT_WR)
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        assert (answer.status, json.loads(answer.read())["total"]) == (200, 2)
+        assert connection.recv(1) == b"", "it was the last answer"
+
+
+def test_fields_behind_a_body_are_none_of_the_head(program: Program) -> None:
+    token, port = program.server.settings.token, program.server.port
+    sent = (
+        f"POST /api/v1{LABELS} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+        "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        f"2\r\n{{}}\r\n0\r\nAuthorization: Bearer {token}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", port), timeout=120) as connection:
+        connection.sendall(sent.encode())
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        assert answer.status == 401
+
+
+@pytest.mark.parametrize(("depth", "status"), [(80, 202), (150, 400), (900, 400)])
+def test_what_is_nested_too_deep_is_refused_and_nothing_of_it_begins(
+    depth: int, status: int, program: Program
+) -> None:
+    inner = '{"a": ' * depth + "1" + "}" * depth
+    body = '{"rows": [{"response": "x", "reference": "x", "m": %s}], "metrics": ["exact_match"]}'
+    answer = program("POST", "/runs", (body % inner).encode())
+    assert answer[0] == status
+    if status == 400:
+        assert problem(answer)["code"] == "E1408"
+
+
+@pytest.mark.parametrize("number", [2**63, 2**53 + 1, -(2**64), 1e300])
+def test_a_cursor_with_a_number_of_nobody_is_refused(number: float, program: Program) -> None:
+    given = program.value("GET", "/runs/run1/rows?limit=1")["next"]
+    mark, (_, index) = json.loads(base64.urlsafe_b64decode(given + "=" * (-len(given) % 4)))
+    made = base64.urlsafe_b64encode(json.dumps([mark, [number, index]]).encode()).decode()
+    found = problem(program("GET", f"/runs/run1/rows?limit=1&cursor={made.rstrip('=')}"))
+    assert (found["status"], found["code"]) == (422, "E1409")
+
+
+def test_a_round_of_labels_and_a_limit_of_rows_have_bounds(program: Program) -> None:
+    sheet = b"id,label,annotator,round\nrow-1,1,zed,99999999999999999999\n"
+    kind = {"Content-Type": "text/csv"}
+    found = problem(program("POST", f"{LABELS}/import?metric=groundedness", sheet, kind))
+    assert (found["status"], found["code"]) == (422, "E0313")
+    assert "a round is a whole number up to 1,000,000" in found["why"]
+    assert program("GET", LABELS)[0] == 200
+    body = {"rows": [{"response": "x", "reference": "x"}], "limit": 2**63}
+    found = problem(program("POST", "/runs", body))
+    assert (found["status"], found["where"]) == (422, "/limit")
+
+
+def test_labels_of_two_scales_are_refused_although_they_come_one_by_one(program: Program) -> None:
+    def post(value: float, row: str) -> tuple[int, dict[str, str], bytes]:
+        labels = [{"id": row, "label": value, "annotator": "of two scales"}]
+        return program("POST", LABELS, {"metric": "groundedness", "labels": labels})
+
+    assert post(2, "row-1")[0] == 200
+    before = program.value("GET", LABELS)["total"]
+    assert problem(post(0.5, "row-2"))["code"] == "E0313"
+    assert program.value("GET", LABELS)["total"] == before
+
+
+def test_places_in_a_body_are_those_of_the_body(program: Program) -> None:
+    labels = [{"id": "row-1", "label": None}]
+    found = problem(program("POST", LABELS, {"metric": "groundedness", "labels": labels}))
+    assert [each["where"] for each in found["problems"]] == ["/labels/0/label"]
+    body = {"rows": [{"response": "x", "reference": "x"}], "preset": "nosuch"}
+    assert problem(program("POST", "/runs", body))["where"] == "/preset"
 
 
 def test_two_lengths_or_two_tokens_are_refused(program: Program) -> None:

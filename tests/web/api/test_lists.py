@@ -131,3 +131,27 @@ def test_a_run_that_goes_on_is_listed_in_the_store_s_order_and_searched_later(
             seconds=1.0,
         )
     assert after("/runs/live/events", program)[-1][0] == "end"
+
+
+def test_figures_are_those_after_the_labels_that_came_since(program: Program, site) -> None:
+    from report.conftest import Maker
+
+    save(site.store, mixed_rows(Maker()), "fresh", name="fresh")
+
+    def told() -> tuple[int, str]:
+        _, headers, _ = program("GET", "/runs/fresh/trust")
+        trust = program.value("GET", "/runs/fresh/trust")["items"]
+        (of,) = (each for each in trust if each["metric"] == "groundedness")
+        return of["labels"], headers["etag"]
+
+    body = {"metric": "groundedness", "replace": True}
+    assert told()[0] == 0
+    body["labels"] = [{"id": f"row-{n}", "label": n % 2, "annotator": "a"} for n in range(1, 6)]
+    program.value("POST", "/runs/fresh/labels", body)
+    count, first = told()
+    assert count == 5
+    # A label in place of another one counts as well.
+    body["labels"] = [{"id": "row-1", "label": 0, "annotator": "a"}]
+    program.value("POST", "/runs/fresh/labels", body)
+    count, second = told()
+    assert (count, first != second) == (5, True)

@@ -199,13 +199,19 @@ def import_labels(
                 why=f"{file.unlabelled} rows without a label",
                 fix=f"fill in the column {label!r}, or name another: --label",
             )
-        # Raises for a scale that nobody named: found now, not when an estimate is made of it.
-        scale_of_labels(file.labels, scale, str(source))
         created = now_utc()
         labels = [
             replace(label, created=label.created or created)
             for label in _named(opened, file.labels, metric)
         ]
+        # Raises for a scale that nobody named: found now, not when an estimate is made of it. The
+        # labels that are there are of the same scale.
+        for name in {label.name for label in labels}:
+            of_metric = [label for label in labels if label.name == name]
+            new = {(label.row_id, label.annotator) for label in of_metric}
+            before = labels_of_run(opened, name)
+            kept = [label for label in before if (label.row_id, label.annotator) not in new]
+            scale_of_labels([*kept, *of_metric], scale, file.source)
         changed = store_labels(opened, labels, replace_old=replace_old)
         metrics = tuple(sorted({label.name for label in labels}))
         return LabelImport(opened.id, file, changed, metrics)

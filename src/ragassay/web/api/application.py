@@ -23,11 +23,18 @@ from ragassay.web.api.messages import Call, Download, Events, Json, Operation, R
 from ragassay.web.api.openapi import PATH as DOCUMENT
 from ragassay.web.api.openapi import document_bytes
 from ragassay.web.api.places import AT_ONCE, COSTLY_AT_ONCE, STREAMS_AT_ONCE, Places
-from ragassay.web.api.problems import MEDIA, fault, problem_of, status_of, unknown_address
+from ragassay.web.api.problems import (
+    MEDIA,
+    fault,
+    note_fault,
+    problem_of,
+    status_of,
+    unknown_address,
+)
 from ragassay.web.api.reading import Left, body_of, key_of, media_type, query_of
 from ragassay.web.api.streams import follow
 from ragassay.web.api.table import OPERATIONS
-from ragassay.web.guard import Guard, Receive, Scope, Send, headers_of
+from ragassay.web.guard import Guard, Message, Receive, Scope, Send, headers_of
 from ragassay.web.sessions import Role
 
 if TYPE_CHECKING:
@@ -64,14 +71,24 @@ class Api:
             await self._pages(scope, receive, send)
             return
         headers = _headers(scope)
+        started = False
+
+        async def noted(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
         try:
-            await self._answer(scope, headers, receive, send)
+            await self._answer(scope, headers, receive, noted)
         except Left:
             return  # nobody is there to be told
-        except RagAssayError as error:
-            await self._send_problem(error, scope, receive, send)
         except Exception as error:
-            await self._send_problem(fault(error), scope, receive, send)
+            if started:
+                # In the middle of a stream or a file: only breaking it off can be seen.
+                note_fault(error)
+                return
+            told = error if isinstance(error, RagAssayError) else fault(error)
+            await self._send_problem(told, scope, receive, noted)
 
     async def _answer(
         self, scope: Scope, headers: Mapping[str, str], receive: Receive, send: Send

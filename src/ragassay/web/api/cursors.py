@@ -11,8 +11,6 @@ import orjson
 
 from ragassay.web.api.messages import Problem, Refused
 
-LONGEST = 4096
-
 
 def cursor(of: object, place: object) -> str:
     """The cursor of a place in a list. of: what the list is of, its filters and order."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import sys
 import traceback
@@ -14,6 +15,10 @@ from ragassay.web.api.messages import Refused
 MEDIA = "application/problem+json"
 
 FAULT = "E1413"
+_POSTED = re.compile(r"\S*[/\\]posted-rows[/\\]\S+")
+"""Where posted rows lie, which is nothing to a client."""
+_FIELDS = {"map": "mapping", "slice": "slices"}
+"""Option of the command -> the field of a request, where they are called otherwise."""
 
 _STATUS = {
     "E0103": 404,  # no such run
@@ -53,6 +58,9 @@ def problem_of(error: RagAssayError, store: str) -> dict[str, object]:
     store lies, which is not said.
     """
     status = status_of(error)
+    if option := re.match(r"--([a-z][a-z-]*)", error.where):
+        name = option[1].replace("-", "_")
+        error.where = f"/{_FIELDS.get(name, name)}"
     entry = error_catalogue()[error.code]
     problem: dict[str, object] = {
         "type": f"/api/v1/errors/{error.code}",
@@ -60,7 +68,7 @@ def problem_of(error: RagAssayError, store: str) -> dict[str, object]:
         "status": status,
         "detail": error.what,
         "code": error.code,
-        "where": error.where.replace(store, "the store"),
+        "where": _POSTED.sub("the posted rows", error.where.replace(store, "the store")),
         "why": error.why.replace(store, "the store"),
         "remedy": error.fix.replace(store, "STORE") or entry.remedy.strip(),
         "problems": [],

@@ -22,6 +22,11 @@ PATIENCE_S = 30.0
 MOST_PARAMETERS = 50
 MOST_PROBLEMS = 20
 LONGEST_KEY = 200
+DEEPEST = 100
+"""Objects and lists in each other, of a body."""
+
+
+_KINDS = ("float", "str", "int", "bool")
 
 
 class Left(Exception):
@@ -153,9 +158,32 @@ def _object_of(model: type[BaseModel], content: bytes) -> Any:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise _no_json(f"line {error.lineno}, column {error.colno}", error.msg[:200]) from None
+    if _is_deeper(value, DEEPEST):
+        raise Refused(
+            "E1408",
+            "The body is nested too deep.",
+            why=f"objects and lists lie more than {DEEPEST} deep in each other",
+            fix="send rows whose fields are texts, numbers and lists of them",
+        )
     if isinstance(value, dict):
         _refuse_repeated_names(content, value)
     return _checked(model, value, in_body=True)
+
+
+def _is_deeper(value: object, most: int) -> bool:
+    """Whether objects and lists lie deeper in each other than so."""
+    level: list[Any] = [value]
+    for _ in range(most + 1):
+        inner: list[Any] = []
+        for each in level:
+            if isinstance(each, dict):
+                inner += each.values()
+            elif isinstance(each, list):
+                inner += each
+        level = [each for each in inner if isinstance(each, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def _no_json(where: str, why: str) -> Refused:
@@ -192,8 +220,12 @@ def _checked(model: type[M], value: object, *, in_body: bool) -> M:
         for each in error.errors(include_url=False, include_context=False, include_input=False):
             if len(problems) == MOST_PROBLEMS:
                 break
-            where = "/".join(str(part)[:80] for part in each["loc"])
-            problems.append(Problem(f"/{where}" if in_body else where, _words(each, model)))
+            # pydantic names the kind behind a field that may be of several: that is no place.
+            parts = [str(part)[:80] for part in each["loc"] if part not in _KINDS]
+            where = "".join(f"/{part}" for part in parts) if in_body else "/".join(parts)
+            problem = Problem(where, _words(each, model))
+            if problem.where not in {known.where for known in problems}:
+                problems.append(problem)
         raise _wrong(problems) from None
 
 

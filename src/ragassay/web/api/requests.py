@@ -40,7 +40,8 @@ Above = Annotated[float, Field(gt=0, le=1e9), BeforeValidator(_decimal)]
 Name = Annotated[str, Field(max_length=500)]
 Switch = Annotated[Literal["true", "false"], Field(description="true or false")]
 Cursor = Annotated[
-    str, Field(max_length=4096, description="`next` of the page before; none for the first")
+    # An order by id has the id of a row in it, in base 64.
+    str, Field(max_length=24_000, description="`next` of the page before; none for the first")
 ]
 
 
@@ -228,7 +229,7 @@ class EvaluationIn(JudgeOptions):
     ] = {}
     slices: Annotated[list[str], Field(max_length=100)] = []
     make_ids: bool = False
-    limit: Annotated[int | None, Field(ge=1)] = None
+    limit: Annotated[int | None, Field(ge=1, le=10**9)] = None
     claims: Literal["sentences", "filtered", "llm"] = "sentences"
     redact: bool = False
     concurrency: Annotated[int, Field(ge=1, le=256)] = 32

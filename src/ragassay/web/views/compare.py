@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragassay.core import RowResult, Sample
 from ragassay.diagnosis import cause_named
-from ragassay.report.comparison import Comparison, PairedRow, compare, paired_rows
+from ragassay.report.comparison import (
+    Comparison,
+    MetricComparison,
+    PairedRow,
+    compare,
+    paired_rows,
+)
 from ragassay.report.text_diff import Piece, text_diff
 from ragassay.runs.corrected import corrected_in_both
 from ragassay.web.messages import Answer, Ask, NotThere, Page, number, refused
@@ -41,18 +47,15 @@ def show(ask: Ask) -> Answer:
     comparison = figures.other(("compare", *key, _labels_stamp(ask, first, second)), pair, 2.0)
     if comparison is None:
         return Page("counting_pair.html.j2", {"a": first, "b": second})
-    names = [metric.metric for metric in comparison.metrics]
-    metric = ask.query.get("metric", "") or _most_telling(comparison.metrics)
-    if metric and metric not in names:
-        raise refused("metric", metric, "a metric of both runs")
-    pairs: list[PairedRow] = []
+    metric = _metric(ask, comparison.metrics)
+    made: list[PairedRow] | None = []
     if metric:
         made = figures.large(
             ("pairs", *key, metric),
             lambda: paired_rows(store, first.run_id, second.run_id, metric),
             10.0,
         )
-        pairs = made or []
+    pairs = made or []
     only_changed = ask.query.get("changed", "1") == "1"
     chosen = [pair for pair in pairs if pair.changed] if only_changed else pairs
     start = number(ask, "from", 0, 0, 10**8)
@@ -71,9 +74,10 @@ def show(ask: Ask) -> Answer:
         "titles": (run_title(first), run_title(second)),
         "comparison": comparison,
         "table": None,
-        "metrics": sorted(comparison.metrics, key=lambda m: 1.0 if m.p is None else m.p),
+        "metrics": sorted(comparison.metrics, key=_p),
         "metric": metric,
         "pairs": shown,
+        "waits": made is None,
         "total": len(chosen),
         "both": len(pairs),
         "from_": start,
@@ -83,6 +87,18 @@ def show(ask: Ask) -> Answer:
         "title_of": lambda name: cause_named(name).title if name else "",
     }
     return Page("compare.html.j2", values)
+
+
+def _metric(ask: Ask, metrics: Sequence[MetricComparison]) -> str:
+    """The metric whose rows are shown, "" where there is none."""
+    metric = ask.query.get("metric", "") or _most_telling(metrics)
+    if metric and metric not in [each.metric for each in metrics]:
+        raise refused("metric", metric, "a metric of both runs")
+    return metric
+
+
+def _p(metric: MetricComparison) -> float:
+    return 1.0 if metric.p is None else metric.p
 
 
 def _choice(ask: Ask, offered: list[tuple[str, str]], a: str, b: str) -> Page:

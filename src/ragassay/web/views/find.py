@@ -17,6 +17,7 @@ _PAGES = (
     ("Compare two runs", "/compare"),
     ("Costs over runs", "/costs"),
     ("Traces", "/traces"),
+    ("Traffic: what is judged of it, marks, alerts", "/traffic"),
     ("Judges and their certificates", "/judges"),
     ("Reports: optimisations, test sets, probings", "/reports"),
 )

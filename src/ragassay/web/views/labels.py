@@ -54,7 +54,8 @@ def choose(ask: Ask) -> Answer:
     count = ask.form.get("n", "50")
     if method not in METHODS:
         raise refused("method", method, f"one of {', '.join(METHODS)}")
-    if not (count.isascii() and count.isdigit() and 0 < int(count[:9]) <= MOST_CHOSEN):
+    plain = count.isascii() and count.isdigit() and len(count) <= len(str(MOST_CHOSEN))
+    if not (plain and 0 < int(count) <= MOST_CHOSEN):
         raise refused("n", count, f"a whole number from 1 to {MOST_CHOSEN}")
     choose_to_label(ask.site.store, stored.run_id, metric, int(count), method=method)
     return Redirect(url("/runs/{}/labels", stored.run_id))

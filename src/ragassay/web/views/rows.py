@@ -130,6 +130,9 @@ def _cursor(ask: Ask) -> tuple[float | str | None, int] | None:
     text = ask.query.get("after", "")
     if not text:
         return None
+    if text.isascii() and text.isdigit():
+        # A place in the list as it was while the run went on: its rows have another order now.
+        return None
     kind, _, rest = text.partition(":")
     key, _, index = rest.rpartition(":")
     if index.isascii() and index.isdigit() and len(index) < 16:

@@ -119,6 +119,7 @@ def _before(ask: Ask) -> tuple[int, bytes, int] | None:
     name, _, number = rest.partition(":")
     key = trace_of_row(name)
     digits = received + number
-    if key is None or not (digits.isascii() and digits.isdigit() and len(digits) < 18):
+    in_digits = digits.isascii() and digits.isdigit() and received and len(digits) < 18
+    if key is None or not in_digits:
         raise refused("before", text, "a place in this list")
     return int(received), key, int(number or 0)

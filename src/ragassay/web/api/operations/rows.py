@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from ragassay.api import Run
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 20.0
 _FAR = 1e15
+_LARGEST = 2**53
 """No run has as many rows."""
 
 
@@ -92,11 +92,21 @@ def _place(after: object, query: RowQuery) -> tuple[float | str | None, int] | N
         key, index = after
         number = isinstance(key, int | float) and not isinstance(key, bool)
         if 0 <= index < _FAR and (key is None or isinstance(key, str) or number):
-            if number and not math.isfinite(key):
+            # None of ours is beyond what a float holds exactly, nor does the index take more.
+            if number and not abs(key) <= _LARGEST:
                 raise foreign_cursor()
             # An order by words with a place by numbers, or the reverse, is of another list.
             if key is None or isinstance(key, str) == (query.sort == "id"):
                 return key, index
+    if type(after) is int:
+        raise Refused(
+            "E1409",
+            "The cursor is of the list as it was before the run had ended.",
+            where="cursor",
+            why="its rows can be searched and sorted now, and are in another order",
+            fix="begin with the first page, without a cursor",
+            problems=(Problem("cursor", "is of the list before the run had ended"),),
+        )
     raise foreign_cursor()
 
 
