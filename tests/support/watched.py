@@ -28,7 +28,7 @@ def put_watch(store: Store, texts: Sequence[str], runs: tuple[str, ...] = ()) ->
     )
     window = Window(
         400, 90, 60, 40, 10, {next(each): 10}, {next(each): 5}, 3, 0.01, band, rates,
-        (Amount(next(each), "s", 1.0, 2.0, 300.0, 400),), 24, 2, False,
+        (Amount(next(each), "s", 1.0, 2.0, 300.0, 400),), 2, False,
     )  # fmt: skip
     alert = {
         "kind": "mark", "about": next(each), "text": next(each), "raised": AT,
