@@ -27,7 +27,9 @@ def killed(tmp_path: Path, make_manifest):
 
     def make(ledger: Ledger, *, calls: int, state=RunState.RUNNING, **options: object) -> Ledger:
         with Store.open(tmp_path / "s.db") as store:
-            store.create_run(make_manifest("r", options=options))
+            manifest = make_manifest("r", options=options)
+            paid = replace(manifest.judge, uri="openai:m")
+            store.create_run(replace(manifest, judge=paid))
             store.update_run("r", state=state, stop_reason="", ledger=ledger, seconds=1.0)
             for n in range(calls):
                 spend = Spend(1, 100, 10, cost=0.01)
@@ -78,6 +80,15 @@ def test_a_ledger_of_the_version_before_counts_calls_in_flight_at_their_worst(ki
 
 def test_a_run_that_ended_by_itself_wrote_down_what_it_came_to(killed) -> None:
     assert killed(SAVED, calls=12, state=RunState.INTERRUPTED) == SAVED
+
+
+def test_calls_of_a_judge_on_this_machine_are_in_no_ledger(tmp_path: Path, make_manifest) -> None:
+    with Store.open(tmp_path / "s.db") as store:
+        offline = replace(make_manifest("r").judge, uri="offline")
+        store.create_run(replace(make_manifest("r"), judge=offline))
+        store.put_judgments("r", [Judgment("k", "j", "g", Status.JUDGED, spend=Spend(1, cost=0.0))])
+        assert store.run("r").state is RunState.RUNNING, "as a kill leaves it"
+        assert spent_before(store.run("r"), store, None) == Ledger()
 
 
 def test_calls_that_wait_at_a_provider_are_of_those_that_were_cut_off() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.core import CallError, Ledger, ProviderError, RunState
 from ragassay.dispatch import add_ledgers
+from ragassay.judges.composed.members import runs_here
 from ragassay.runs.commands import resume_command
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def spent_before(before: StoredRun, store: Store, logged: Ledger | None) -> Ledg
     """What a run had spent when it stopped or was killed. logged: what its logs of calls say."""
     saved = before.ledger
     if before.state is not RunState.RUNNING:  # it ended by itself, and wrote down what it came to
+        return saved
+    if runs_here(before.manifest.judge.uri):  # a ledger has the calls that cost something
         return saved
     if logged is not None and logged.confirmed.calls >= saved.confirmed.calls:
         return replace(

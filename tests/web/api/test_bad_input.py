@@ -321,8 +321,18 @@ def test_labels_of_two_scales_are_refused_although_they_come_one_by_one(program:
 
     assert post(2, "row-1")[0] == 200
     before = program.value("GET", LABELS)["total"]
-    assert problem(post(0.5, "row-2"))["code"] == "E0313"
+    refused = problem(post(0.5, "row-2"))
+    assert (refused["code"], refused["where"]) == ("E0313", "/labels")
+    assert "`scale`" in refused["remedy"]
     assert program.value("GET", LABELS)["total"] == before
+
+
+def test_what_needs_nothing_of_a_body_needs_no_body(program: Program) -> None:
+    # The run was not posted, so that it cannot go on here: that is said, and not that a type lacks.
+    for body, status in ((None, 409), ({}, 409)):
+        assert problem(program("POST", "/runs/run1/resume", body))["status"] == status
+    found = problem(program("POST", LABELS))
+    assert (found["status"], found["code"]) == (415, "E1407")
 
 
 def test_places_in_a_body_are_those_of_the_body(program: Program) -> None:

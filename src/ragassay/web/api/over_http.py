@@ -33,11 +33,15 @@ def in_words_of_a_request(
         error.where = f"{pointers[-1]}/id"
     elif error.where in ("memory", place):
         error.where = pointers[0] if pointers else place
+    elif error.where == "metrics":
+        error.where = "/metrics"
     elif error.where == "--metric":
         error.where, error.fix = metric, "name one of the metrics of the run"
     elif parameter := re.fullmatch(r"metric .*, parameter (\w+)", error.where):
         error.where = f"/parameters/{parameter[1]}" if place == "/row" else "/metrics"
-    if error.code in _REMEDIES:
+    if error.code == "E0313" and "scale" in error.what + error.why:
+        error.fix = "name the values that a label may take in `scale`, the same with every request"
+    elif error.code in _REMEDIES:
         error.fix = _REMEDIES[error.code]
     elif re.search(r"(?:^|\s)--\w|ragassay ", error.fix):
         error.fix = _ELSE
