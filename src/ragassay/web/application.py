@@ -139,7 +139,8 @@ def _endpoint(site: Site, route: Route) -> Callable[[Request], Awaitable[Respons
         if needed is not None and ask.role is None:
             return _rendered(site, request, _sign_in_page(ask, request.method))
         answer = await run_in_threadpool(_answered, route, ask)
-        return _rendered(site, request, answer)
+        # A page of megabytes must not hold up the other requests.
+        return await run_in_threadpool(_rendered, site, request, answer)
 
     return endpoint
 
@@ -163,7 +164,8 @@ async def _uploaded(site: Site, request: Request, route: Route) -> Response:
         except HTTPException:
             return _rendered(site, request, _problem(400, "The form did not come whole."))
         ask = replace(_ask(site, request, form), upload=path if path.exists() else None)
-        return _rendered(site, request, await run_in_threadpool(_answered, route, ask))
+        answer = await run_in_threadpool(_answered, route, ask)
+        return await run_in_threadpool(_rendered, site, request, answer)
 
 
 def _write(source: BinaryIO, path: Path) -> None:

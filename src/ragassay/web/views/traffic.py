@@ -19,6 +19,7 @@ from ragassay.watch.report import accounts, marks, shift_words, shown_rate
 from ragassay.watch.state import State
 from ragassay.watch.values import Traffic
 from ragassay.web.messages import Answer, Ask, Page
+from ragassay.web.site import Site
 
 _MOST_POINTS = 3_000
 
@@ -38,6 +39,10 @@ class _DriftBar(NamedTuple):
 
     line: DriftLine
     filled: float
+
+
+_MAP_S = 20.0
+"""How long a page waits for its map."""
 
 
 class Watched(NamedTuple):
@@ -61,13 +66,13 @@ def show(ask: Ask) -> Answer:
     for name in store.watch_records.names():
         stored = store.watch_records.state(name)
         if stored is not None and stored.get("report"):
-            watched = _watched(store, State.of(stored))
+            watched = _watched(ask.site, State.of(stored))
             if watched is not None:
                 found.append(watched)
     return Page("traffic.html.j2", {"watches": found})
 
 
-def _watched(store: Store, state: State) -> Watched | None:
+def _watched(site: Site, state: State) -> Watched | None:
     """None where the report is one of another version; the next step makes a new one."""
     try:
         traffic = _adapter().validate_python(state.report)
@@ -81,7 +86,12 @@ def _watched(store: Store, state: State) -> Watched | None:
         then=[block for block in marks(traffic) if block],
         drift=[_DriftBar(line, _filled(line)) for line in traffic.drift],
         shift=traffic.drift_note if shifted is None else shift_words(shifted),
-        map=_map(store, traffic, state.seed),
+        # Of one report it is drawn once: of some thousand questions that takes seconds.
+        map=site.figures.other(
+            ("map", traffic.name, traffic.at, state.seed),
+            lambda: _map(site.store, traffic, state.seed),
+            _MAP_S,
+        ),
     )
 
 
