@@ -43,3 +43,10 @@ claim_memory({LARGE - 1})
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True
     )
     assert done.stdout == "refused\n"
+
+
+def test_a_thread_that_could_not_be_started_is_memory_that_ran_out() -> None:
+    # The second is raised by a pool that ends after the first.
+    for words in ("can't start new thread", "cannot join thread before it is started"):
+        assert "--concurrency" in str(memory_failure(RuntimeError(words)))
+    assert memory_failure(RuntimeError("anything else")) is None

@@ -210,7 +210,9 @@ def message_of(error: BaseException) -> str:
 def memory_failure(error: BaseException) -> EnvironmentFailure | None:
     """Where memory ran out, what a user can do about it; None for any other error."""
     # A thread that cannot start has no room for its stack.
-    no_thread = isinstance(error, RuntimeError) and "can't start new thread" in str(error)
+    # The second is what a pool says at its end of a thread that could not be started.
+    words = ("can't start new thread", "cannot join thread before it is started")
+    no_thread = isinstance(error, RuntimeError) and any(each in str(error) for each in words)
     # The system refuses memory with an error of its own, say to map a file.
     refused = isinstance(error, OSError) and error.errno == errno.ENOMEM
     if not (isinstance(error, MemoryError) or no_thread or refused):
