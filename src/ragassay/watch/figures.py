@@ -98,6 +98,7 @@ def window_of(found: Iterable[WatchRow], most: int = MOST_ROWS) -> tuple[Window,
         cluster = row.session.hex() if row.session >= NAMED else None
         errors.add(float(row.figures.get("error", 0)), cluster)
     result = errors.result()
+    shares = response_shares(rows)
     window = Window(
         rows=len(rows),
         sessions=len({row.session for row in rows}),
@@ -109,9 +110,9 @@ def window_of(found: Iterable[WatchRow], most: int = MOST_ROWS) -> tuple[Window,
         errors=sum(int(row.figures.get("error", 0)) for row in rows),
         error_rate=result.mean,
         error_interval=result.interval,
-        rates=tuple(rates_of(rows)),
+        rates=tuple(rates_of(rows, shares)),
         amounts=tuple(_amounts(rows)),
-        unseen=_unseen(rows),
+        unseen=sum(shares.get(_taken(row)) == 0 for row in rows),
         cut=len(rows) >= most,
     )
     return window, rows
@@ -155,17 +156,10 @@ def _taken(row: WatchRow) -> int:
     return int(row.figures.get("taken", row.received // 1000))
 
 
-def _unseen(rows: Sequence[WatchRow]) -> int:
-    """How many rows were taken in when none of the sampled ones was judged."""
-    shares = response_shares(rows)
-    return sum(shares.get(_taken(row)) == 0 for row in rows)
-
-
-def rates_of(rows: Sequence[WatchRow], shares: Mapping[int, float] | None = None) -> list[Rate]:
+def rates_of(rows: Sequence[WatchRow], shares: Mapping[int, float]) -> list[Rate]:
     """The rates of what is judged, by metric: rows that pass, and the mean score. shares: as
-    `response_shares` gives them of all rows, where these are a part.
+    `response_shares` gives them of all rows, of which these may be a part.
     """
-    shares = response_shares(rows) if shares is None else shares
     judged = [row for row in rows if row.state == JUDGED]
     lost: Counter[str] = Counter()
     names: dict[str, None] = {}

@@ -149,3 +149,9 @@ class Operation:
     keyed: bool = False
     example: object = None
     links: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
+
+    @property
+    def needs_body(self) -> bool:
+        """Whether a request without a body cannot be answered: a file or a field is required."""
+        fields = {} if self.body is None else self.body.model_fields
+        return bool(self.takes) or any(each.is_required() for each in fields.values())

@@ -179,8 +179,10 @@ def _operation(operation: Operation, schemas: _Schemas) -> dict[str, Any]:
     }
     if operation.body is not None:
         taken = {"schema": schemas.of(operation.body), "example": operation.example}
-        needed = any(field.is_required() for field in operation.body.model_fields.values())
-        entry["requestBody"] = {"required": needed, "content": {"application/json": taken}}
+        entry["requestBody"] = {
+            "required": operation.needs_body,
+            "content": {"application/json": taken},
+        }
     if operation.takes:
         content: dict[str, Any] = {k: {"schema": {"type": "string"}} for k in operation.takes}
         content[operation.takes[0]] |= {"example": operation.example}

@@ -62,12 +62,8 @@ async def body_of(operation: Operation, headers: Mapping[str, str], receive: Rec
     if operation.body is None and not operation.takes:
         return None
     kind = media_type(headers)
-    if (
-        not kind
-        and headers.get("content-length", "0") == "0"
-        and _needs_nothing(operation, headers)
-    ):
-        return operation.body() if operation.body is not None else None
+    if not operation.needs_body and not kind and _announces_none(headers):
+        return operation.body()
     if kind not in (operation.takes or ("application/json",)):
         takes = ", ".join(operation.takes) or "application/json"
         raise Refused(
@@ -97,11 +93,9 @@ async def body_of(operation: Operation, headers: Mapping[str, str], receive: Rec
     return await asyncio.to_thread(_object_of, operation.body, content)
 
 
-def _needs_nothing(operation: Operation, headers: Mapping[str, str]) -> bool:
-    """Whether the operation can do without a body, and none is announced."""
-    fields = {} if operation.body is None else operation.body.model_fields
-    needed = any(field.is_required() for field in fields.values())
-    return bool(fields) and not needed and "transfer-encoding" not in headers
+def _announces_none(headers: Mapping[str, str]) -> bool:
+    """Whether the head says of no body."""
+    return headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers
 
 
 def key_of(headers: Mapping[str, str]) -> str:
