@@ -10,8 +10,9 @@ from benchmarks.planted_faults.figures import Judged
 from benchmarks.planted_faults.pairs import Pair
 
 import ragassay
-from ragassay.core import MatchCall, Verdict
+from ragassay.core import MatchCall, Status, Verdict
 
+_ANSWERS = (Status.JUDGED, Status.ABSTAINED, Status.NOT_APPLICABLE)
 Answer = tuple[str | None, tuple[str, ...], str]
 
 
@@ -37,7 +38,9 @@ def _answer(pair: Pair, text: str) -> Answer:
 
 
 def _said(answers: set[Answer]) -> dict[Answer, str]:
-    """ "pass", "fail" or "undecided" for each answer; what was not judged is undecided."""
+    """ "pass", "fail" or "undecided" for each answer. Raises RuntimeError where one could not be
+    judged: that is no verdict, and no figure is made of it.
+    """
     ordered = sorted(answers, key=lambda one: (one[0] or "", one[1], one[2]))
     rows = [
         {"id": str(at), "contexts": list(contexts), "response": text}
@@ -51,6 +54,8 @@ def _said(answers: set[Answer]) -> dict[Answer, str]:
     ):
         for line in run:
             score = line.score("groundedness")
-            if score is not None and score.verdict in (Verdict.PASS, Verdict.FAIL):
+            if score is None or score.status not in _ANSWERS:
+                raise RuntimeError(f"row {line.id} was not judged: {score and score.reason}")
+            if score.verdict in (Verdict.PASS, Verdict.FAIL):
                 said[ordered[int(line.id)]] = score.verdict.value
     return said
