@@ -18,6 +18,9 @@ from support.postgres import Postgres
 
 register_profiles()
 
+# gRPC, once used in a process of tests, can end the processes that later tests fork off it.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
 STARTUP = Path(__file__).parent / "support" / "startup"
 REPLIES = "RAGASSAY_TEST_REPLIES"
 REPLIES_KEY = pytest.StashKey[str]()

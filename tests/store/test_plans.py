@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import create_engine, event, text
+from sqlalchemy import Engine, create_engine, event
 
 from ragassay.core import Diagnosis, JudgeInfo, Manifest, RowResult, Sample, Verdict
 from ragassay.store import Store
-from ragassay.store.sqlite import SqliteDatabase
+from support.traffic import arrive, turn
+
+
+@contextmanager
+def statements(beginning: str) -> Iterator[list[tuple[str, tuple[object, ...]]]]:
+    """The statements that are sent meanwhile and begin so, with their values."""
+    sent = list[tuple[str, tuple[object, ...]]]()
+
+    def note(
+        _c: object, _cursor: object, statement: str, given: tuple[object, ...], *_: object
+    ) -> None:
+        if statement.startswith(beginning):
+            sent.append((statement, given))
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        yield sent
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+
+
+def plans(path: Path, sent: list[tuple[str, tuple[object, ...]]]) -> list[list[str]]:
+    """How SQLite answers each of the statements."""
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.connect() as connection:
+        found = [
+            [step[3] for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {each}", given)]
+            for each, given in sent
+        ]
+    engine.dispose()
+    return found
 
 
 def row(index: int) -> RowResult:
@@ -18,27 +50,27 @@ def row(index: int) -> RowResult:
 def test_a_commit_of_rows_looks_up_each_of_them_and_does_not_walk_through_the_run(
     tmp_path: Path,
 ) -> None:
-    asked = list[tuple[str, tuple[object, ...]]]()
     with Store.open(tmp_path / "store.db") as store:
         store.create_run(Manifest("r", "", "", "memory", "", 0, {}, (), JudgeInfo("j", {}, {}, "")))
         store.put_rows("r", [row(n) for n in range(2_000)])
-
-        assert isinstance(store.database, SqliteDatabase)
-
-        @event.listens_for(store.database._writer, "before_cursor_execute")
-        def _note(
-            _c: object, _cursor: object, statement: str, given: tuple[object, ...], *_: object
-        ) -> None:
-            if statement.startswith("SELECT rows.idx"):
-                asked.append((statement, given))
-
-        store.put_rows("r", [row(n) for n in range(1_990, 2_064)])
+        with statements("SELECT rows.idx") as sent:
+            store.put_rows("r", [row(n) for n in range(1_990, 2_064)])
         assert len(list(store.rows("r"))) == 2_064
-    assert asked
-    engine = create_engine(f"sqlite:///{tmp_path / 'store.db'}")
-    with engine.connect() as connection:
-        for statement, given in asked:
-            plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", given).all()
-            assert all("idx=?" in step[3] for step in plan if "rows" in step[3]), plan
-        assert connection.execute(text("SELECT count(*) FROM rows")).scalar() == 2_064
-    engine.dispose()
+    assert sent
+    for plan in plans(tmp_path / "store.db", sent):
+        assert all("idx=?" in step for step in plan if "rows" in step), plan
+
+
+def test_the_newest_received_rows_are_looked_up_and_not_sorted_out_of_all(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "store.db") as store:
+        arrive(store, [turn(f"turn {n}") for n in range(5)], 1_790_000_000.0)
+        with statements("SELECT trace") as sent:
+            first = store.span_records.newest_rows(3)
+            last = first[-1]
+            rest = store.span_records.newest_rows(3, (last.received, last.trace, last.number))
+    found = [each.trace for each in (*first, *rest)]
+    assert found == sorted(found, reverse=True)
+    assert len(found) == 5
+    assert len(sent) == 2
+    for plan in plans(tmp_path / "store.db", sent):
+        assert not any("SCAN" in step or step == "USE TEMP B-TREE FOR ORDER BY" for step in plan)

@@ -27,6 +27,8 @@ writer waits for no more than that.
 """
 _MOST_COUNTED = 100_000
 """Spans that are counted one by one: a page that counts millions takes a second and more."""
+_ABOVE_ALL = (1 << 62, b"", 0)
+"""A place above every row that was received."""
 _SPANS_AT_ONCE = 32
 """Spans that are read into memory together: each may have megabytes."""
 _SPANS_OF_TRACE = (
@@ -339,15 +341,14 @@ class SpanRecords:
         if self._access.lacks(schema.trace_rows):
             return []
         traces, rows = schema.traces.c, schema.trace_rows.c
-        keys = (traces.last_received, rows.trace, rows.number)
+        keys = (traces.last_received, traces.trace, rows.number)
+        # A bound always, also one above all: without it SQLite reads and sorts every row there is.
         query = (
             select(rows.trace, rows.number, rows.payload, traces.last_received)
-            .where(rows.trace == traces.trace)
+            .where(rows.trace == traces.trace, tuple_(*keys) < tuple_(*(before or _ABOVE_ALL)))
             .order_by(*(key.desc() for key in keys))
             .limit(limit)
         )
-        if before is not None:
-            query = query.where(tuple_(*keys) < tuple_(*before))
         found = self._access.all(query)
         return [ReceivedRow(bytes(row[0]), row[1], bytes(row[2]), row[3]) for row in found]
 
