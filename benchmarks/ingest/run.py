@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import http.client
+import itertools
 import json
 import math
 import os
@@ -684,7 +685,7 @@ class Served:
 class Looked:
     """What somebody who looks at the pages all the time saw, and how the server grew meanwhile."""
 
-    waits: list[float] = field(default_factory=list)
+    waits: dict[str, list[float]] = field(default_factory=dict)
     statuses: Counter[int] = field(default_factory=Counter)
     memory: list[tuple[float, int]] = field(default_factory=list)
     most_log: int = 0
@@ -693,12 +694,13 @@ class Looked:
     def look(self, server: Served, stop: threading.Event, began: float) -> None:
         """Ask for a page a second, in turn, until told to stop."""
         trace = (1).to_bytes(15, "big") + bytes(1)
-        pages = ("/traces", f"/traces/{trace.hex()}", "/traffic")
-        number = minute = 0
+        pages = {"traces": "/traces", "a trace": f"/traces/{trace.hex()}", "traffic": "/traffic"}
+        turn = itertools.cycle(pages)
+        minute = 0
         while not stop.wait(1.0):
-            waited, status, _ = server.fetch(pages[number % len(pages)])
-            number += 1
-            self.waits.append(waited)
+            page = next(turn)
+            waited, status, _ = server.fetch(pages[page])
+            self.waits.setdefault(page, []).append(waited)
             self.statuses[status] += 1
             self.memory.append((time.monotonic() - began, rss(server.process.pid)))
             log = (server.folder / ".ragassay").glob("*.db-wal")
@@ -714,10 +716,15 @@ class Looked:
             return math.nan
         return statistics.linear_regression(*zip(*later, strict=True)).slope
 
-    def quantile(self, share: float) -> float:
-        """Milliseconds that a page took."""
-        ordered = sorted(self.waits)
-        return 1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+    def quantiles(self) -> dict[str, str]:
+        """Milliseconds that a page took: median and 95th percentile, by page and of all."""
+        by_page = {**self.waits, "all": list(itertools.chain(*self.waits.values()))}
+        told = {}
+        for page, waits in by_page.items():
+            ordered = sorted(waits)
+            late = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
+            told[page] = f"{1000 * statistics.median(ordered):.0f}, {1000 * late:.0f}"
+        return told
 
 
 def run_endurance(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
@@ -744,8 +751,7 @@ def run_endurance(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         "counts": counts,
         "largest lag of the assembler, s": round(max(seen.lags, default=0.0), 1),
         "pages asked for": dict(seen.statuses),
-        "a page, median ms": round(seen.quantile(0.5)),
-        "a page, p95 ms": round(seen.quantile(0.95)),
+        **{f"{page}: median and p95 ms": told for page, told in seen.quantiles().items()},
         "most RSS MB": round(dose.most_rss / 1e6),
         "RSS, MB an hour after 10 minutes": round(seen.slope(600), 1),
         "most of the write-ahead log, MiB": round(seen.most_log / 2**20, 1),

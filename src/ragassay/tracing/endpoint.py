@@ -37,6 +37,10 @@ _SIGNALS: Mapping[str, Signal] = {"/v1/traces": "traces", "/v1/logs": "logs"}
 _PROTOBUF, _JSON = "application/x-protobuf", "application/json"
 PATHS = (*_SIGNALS, "/healthz", "/readyz", "/metrics")
 """What an application that mounts the endpoint passes on to it."""
+_BUSY_S = 0.5
+"""Seconds before a sender is told that too much is sent. One that comes again at once, whatever it
+is told, would otherwise take the processor from what is being stored.
+"""
 _METRICS_S = 2.0
 """Seconds that /metrics waits for the store."""
 _STATUSES: Mapping[Refusal, int] = {
@@ -115,6 +119,8 @@ class TraceEndpoint:
                 status, text, headers = await self._look(path, scope["method"])
                 kind, body = "text/plain; version=0.0.4; charset=utf-8", text.encode()
         except Refused as refused:
+            if refused.why is Refusal.BUSY:
+                await asyncio.sleep(_BUSY_S)
             status, headers = _STATUSES[refused.why], _retry(refused.retry_s)
             kind, body = _problem(refused.message, is_json)
         except _Answer as answer:

@@ -38,7 +38,7 @@ STORE_RETRY_S = 5
 WINDOWS = {"gzip": 31, "deflate": 15}
 """Encoding -> the window bits by which zlib knows its header."""
 
-_MOST_AT_ONCE = 6 << 20
+_MOST_AT_ONCE = 4 << 20
 """Bytes, as sent, of all requests between their first byte and their acknowledgement, where there
 is more than one: a further one is refused before it is read, so that those that were taken do not
 wait long and no work is spent on what cannot be stored.
