@@ -7,6 +7,7 @@ request line, a header without a colon, a chunk of the body whose size cannot be
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import orjson
@@ -15,11 +16,25 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from ragassay.web.api.messages import Refused
 from ragassay.web.api.problems import MEDIA, problem_of
 
+HEAD_S = 30.0
+"""Seconds in which the head of a request has to arrive."""
 _UPGRADE = re.compile(rb"\r\nupgrade:[^\r\n]*\r\n", re.IGNORECASE)
 
 
 class Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     """uvicorn's reader of HTTP, whichever of its two is installed."""
+
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        """Begin to wait for a request, not for ever: an open connection costs a file."""
+        super().connection_made(transport)
+        self._wait_for_a_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing more."""
+        self._stop_waiting()
+        super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
         """Answer what cannot be read, and hang up: where the next request begins is not known."""
@@ -37,6 +52,10 @@ class Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             head, end, rest = data.partition(b"\r\n\r\n")
             data = _UPGRADE.sub(b"\r\n", head + end[:2]) + end[2:] + rest
         super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+        elif self._patience is None:
+            self._wait_for_a_head()
 
     def on_headers_complete(self) -> None:
         """Fields behind a body in pieces are no fields of the head, which may have been checked."""
@@ -58,6 +77,23 @@ class Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             "send the request again, whole",
         )
         return None
+
+    def _wait_for_a_head(self) -> None:
+        self._patience = self.loop.call_later(HEAD_S, self._no_head)
+
+    def _stop_waiting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _no_head(self) -> None:
+        self._patience = None
+        if self.cycle is None or self.cycle.response_complete:
+            self._hang_up(
+                "The request did not arrive in time.",
+                f"its head was not whole after {HEAD_S:g} s",
+                "send the request again, whole",
+            )
 
     def _hang_up(self, what: str, why: str, fix: str) -> None:
         error = Refused("E1408", what, why=why, fix=fix)

@@ -9,11 +9,13 @@ import gzip
 import http.client
 import json
 import socket
+import time
 from urllib.parse import quote
 
 import pytest
 
 from ragassay.core.error_catalogue import error_catalogue
+from ragassay.web import malformed
 from ragassay.web.api import reading
 from ragassay.web.api.messages import Refused
 from ragassay.web.api.problems import status_of
@@ -343,14 +345,73 @@ def test_places_in_a_body_are_those_of_the_body(program: Program) -> None:
     assert problem(program("POST", "/runs", body))["where"] == "/preset"
 
 
-def test_two_lengths_or_two_tokens_are_refused(program: Program) -> None:
+@pytest.mark.parametrize("name", ["Authorization", "Idempotency-Key"])
+def test_a_header_that_counts_once_is_refused_twice(name: str, program: Program) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", program.server.port, timeout=120)
-    connection.putrequest("GET", "/api/v1/runs")
-    for token in ("x", program.server.settings.token):
-        connection.putheader("Authorization", f"Bearer {token}")
+    connection.putrequest("POST", "/api/v1/runs")
+    if name != "Authorization":
+        connection.putheader("Authorization", f"Bearer {program.server.settings.token}")
+    for value in ("one", "two"):
+        connection.putheader(name, value)
+    connection.putheader("Content-Length", "0")
     connection.endheaders()
-    assert connection.getresponse().status in (400, 421)
+    answer = connection.getresponse()
+    headers = {key.lower(): value for key, value in answer.getheaders()}
+    found = problem((answer.status, headers, answer.read()))
+    assert (found["status"], found["code"], found["where"]) == (400, "E1408", name)
     connection.close()
+
+
+def test_a_head_that_does_not_come_is_not_waited_for_for_ever(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(malformed, "HEAD_S", 0.3)
+    address = ("127.0.0.1", program.server.port)
+    with socket.create_connection(address, timeout=120) as connection:
+        connection.sendall(b"GET /api/v1/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: ")
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        headers = {name.lower(): value for name, value in answer.getheaders()}
+        found = problem((answer.status, headers, answer.read()))
+        assert (found["status"], found["code"]) == (400, "E1408")
+        assert connection.recv(1) == b""
+    # A body takes its time, which has a bound of its own.
+    body = json.dumps({"metric": "groundedness", "labels": [LABEL]}).encode()
+    with socket.create_connection(address, timeout=120) as connection:
+        token = program.server.settings.token
+        head = (
+            f"POST /api/v1{LABELS} HTTP/1.1\r\nHost: 127.0.0.1:{address[1]}\r\n"
+            f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        connection.sendall(head.encode() + body[:9])
+        time.sleep(0.6)
+        connection.sendall(body[9:])
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        assert answer.status == 200
+
+
+def test_mistakes_are_told_in_plain_words(program: Program) -> None:
+    body = {
+        "rows": [],
+        "max_calls": -1,
+        "price": "0.15",
+        "order": "any",
+        "cache": "yes",
+        "name": "n" * 201,
+        "metric": ["x"],
+    }
+    found = problem(program("POST", "/runs", body))
+    assert {each["where"]: each["what"] for each in found["problems"]} == {
+        "/rows": "should have at least 1 item",
+        "/max_calls": "should be 0 or more",
+        "/price": "should be IN,OUT, such as 0.15,0.60",
+        "/order": "should be 'shuffled', 'given' or 'both'",
+        "/cache": "should be true or false",
+        "/name": "should have at most 200 characters",
+        "/metric": "is no field of this request. Did you mean 'metrics'?",
+    }
 
 
 def test_a_fault_of_ours_is_a_number_in_the_log_and_no_stack(program, site, monkeypatch, capfd):

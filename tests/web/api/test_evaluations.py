@@ -94,6 +94,10 @@ def test_a_judge_behind_a_server_takes_a_cap_and_the_key_of_the_server_alone(jud
     body = {"rows": rows(1), "metrics": ["groundedness"], "judge": "openai:mock"}
     problem = program.value("POST", "/runs", body, status=422)
     assert (problem["code"], problem["where"]) == ("E1410", "/max_cost")
+    # Nor by a cost that is counted by prices of the request's own.
+    free = {"max_cost": 1.0, "price": "0,0"}
+    problem = program.value("POST", "/runs", body | free, status=422)
+    assert (problem["code"], problem["where"]) == ("E1410", "/max_calls")
     assert llm.calls == 0
     run = program.value("POST", "/runs", body | {"max_calls": 1}, status=202)["run_id"]
     last = after(f"/runs/{run}/events", program)[-1][1]

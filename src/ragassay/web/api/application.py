@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 PREFIX = "/api/"
 _POLICY = "default-src 'none'; base-uri 'none'; object-src 'none'; frame-ancestors 'none'; sandbox"
 _CHUNK = 1 << 18
+_ONCE = ("host", "authorization", "content-length", "idempotency-key")
+"""Headers that must not stand in a request twice, for which of the two counts is not known."""
 _PARAMETER = re.compile(r"\{(\w+)\}")
 
 
@@ -118,8 +120,11 @@ class Api:
         """Raise Refused for a name that is not this server's (E1402) and for a page of another site
         (E1403); whatever the method, for nobody's page has to do with this.
         """
+        twice = headers.get("\0twice", "host")
+        if twice != "host":
+            raise Refused("E1408", "A header stands there twice.", where=twice.title())
         host = headers.get("host", "")
-        if headers.get("\0twice") or not self._pages.knows(host, scope):
+        if "\0twice" in headers or not self._pages.knows(host, scope):
             raise Refused("E1402", "This server is not called by that name.", where="Host")
         site = headers.get("sec-fetch-site", "none")
         origin = headers.get("origin")
@@ -201,11 +206,11 @@ def _routes() -> list[tuple[re.Pattern[str], dict[str, Operation]]]:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """The headers by name in small letters; "\\0twice" where what decides stands there twice."""
+    """The headers by name in small letters; "\\0twice": what decides and stands there twice."""
     headers: dict[str, str] = {}
     for key, value in scope["headers"]:
         name = key.decode("latin-1").lower()
-        if name in ("host", "authorization", "content-length") and name in headers:
+        if name in _ONCE and name in headers:
             headers["\0twice"] = name
         headers[name] = value.decode("latin-1")
     return headers

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 
 from ragassay.web.api.problems import busy
 
-AT_ONCE = 64
+AT_ONCE = 32
+"""Fewer than the threads that answer, so that the pages are answered meanwhile."""
 COSTLY_AT_ONCE = 8
 STREAMS_AT_ONCE = 32
 RETRY_S = 1

@@ -27,6 +27,26 @@ DEEPEST = 100
 
 
 _KINDS = ("float", "str", "int", "bool")
+_WORDS = {
+    "missing": "is missing",
+    "string_type": "should be a text",
+    "string_too_short": "should have at least {min_length:,} character{s}",
+    "string_too_long": "should have at most {max_length:,} characters",
+    "int_type": "should be a whole number",
+    "float_type": "should be a number",
+    "finite_number": "should be a number that is finite",
+    "bool_type": "should be true or false",
+    "list_type": "should be a list",
+    "dict_type": "should be an object",
+    "too_short": "should have at least {min_length:,} item{s}",
+    "too_long": "should have at most {max_length:,} items",
+    "greater_than": "should be more than {gt:,.10g}",
+    "greater_than_equal": "should be {ge:,.10g} or more",
+    "less_than_equal": "should be {le:,.10g} or less",
+    "literal_error": "should be {expected}",
+    "value_error": "{error}",
+}
+"""Kind of a mistake, as pydantic has it -> what is said of the value."""
 
 
 class Left(Exception):
@@ -224,7 +244,7 @@ def _checked(model: type[M], value: object, *, in_body: bool) -> M:
         return model.model_validate(value)
     except ValidationError as error:
         problems: list[Problem] = []
-        for each in error.errors(include_url=False, include_context=False, include_input=False):
+        for each in error.errors(include_url=False, include_input=False):
             if len(problems) == MOST_PROBLEMS:
                 break
             # pydantic names the kind behind a field that may be of several: that is no place.
@@ -238,11 +258,14 @@ def _checked(model: type[M], value: object, *, in_body: bool) -> M:
 
 def _words(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
     if problem["type"] in ("model_type", "model_attributes_type"):
-        return "The body should be a JSON object"
+        return "should be a JSON object"
     if problem["type"] == "extra_forbidden":
         name = str(problem["loc"][-1])
         return f"is no field of this request.{nearest(name, model.model_fields)}"
-    return str(problem["msg"])[:300]
+    told = dict(problem.get("ctx", {}))
+    told["s"] = "" if told.get("min_length") == 1 else "s"
+    words = _WORDS.get(problem["type"])
+    return str(words.format(**told) if words else problem["msg"])[:300]
 
 
 def _wrong(problems: list[Problem]) -> Refused:

@@ -13,6 +13,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from ragassay.core import SetupError
+from ragassay.models.prices import Rate
+
 MOST_ROWS = 10_000
 MOST_LABELS = 10_000
 MOST_A_PAGE = 1000
@@ -32,6 +35,16 @@ def _whole(value: object) -> object:
 def _decimal(value: object) -> object:
     if isinstance(value, str) and not _DECIMAL.fullmatch(value):
         raise ValueError("it is no number")
+    return value
+
+
+def _price(value: object) -> object:
+    """A price that can be read; pydantic takes ValueError alone."""
+    if isinstance(value, str):
+        try:
+            Rate.parse(value)
+        except SetupError:
+            raise ValueError("should be IN,OUT, such as 0.15,0.60") from None
     return value
 
 
@@ -193,7 +206,9 @@ class JudgeOptions(Body):
         None
     )
     price: Annotated[
-        str | None, Field(max_length=40, description="IN,OUT in US dollars a million tokens")
+        str | None,
+        Field(max_length=40, description="IN,OUT in US dollars a million tokens"),
+        BeforeValidator(_price),
     ] = None
     temperature: Annotated[float | None, Field(ge=0, le=10)] = 0.0
     max_tokens: Annotated[int | None, Field(ge=1, le=10_000_000)] = None

@@ -38,12 +38,14 @@ def start(call: Call) -> Reply:
     body: EvaluationIn = call.body
     _check_judge(call, body.judge)
     _check_metrics(body.metrics or ())
-    if body.judge != "offline" and body.max_cost is None and body.max_calls is None:
+    # A cost by the request's own prices is no cap: they may be 0.
+    by_cost = body.max_cost is not None and body.price is None
+    if body.judge != "offline" and body.max_calls is None and not by_cost:
         raise _not_allowed(
-            "/max_cost",
+            "/max_calls" if body.price else "/max_cost",
             "A judge behind a server is asked within a cap only.",
             why=body.judge,
-            fix="give max_cost (US dollars) or max_calls",
+            fix="give max_calls, or max_cost (US dollars) without a price of your own",
         )
     options = body.model_dump(exclude=_NOT_OPTIONS)
     request = Request(call.key, _digest(body)) if call.key else None

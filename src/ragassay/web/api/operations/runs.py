@@ -127,7 +127,9 @@ def cancel(call: Call) -> Reply:
             "This server does not drive the run.",
             where=f"run {stored.run_id}",
             why=f"its state is {stored.state.value}",
-            fix="a run of the command is stopped where it runs, with Ctrl-C",
+            fix="a run of the command is stopped where it runs, with Ctrl-C"
+            if stored.state is RunState.RUNNING
+            else "nothing is to be stopped",
         )
     return Json(progress_of(call, stored.run_id), 202)
 
