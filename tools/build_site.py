@@ -1,8 +1,8 @@
-"""Builds the documentation as a site: `python tools/build_site.py [FOLDER]` (build/site)."""
+"""Builds the documentation as a site."""
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 from pathlib import Path
 
@@ -13,7 +13,9 @@ ROOT = Path(__file__).parents[1]
 
 def main() -> None:
     """Build, and say where it is."""
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "site"
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "build/site")
+    target = parser.parse_args().folder
     start = time.perf_counter()
     tree = build(target)
     seconds = time.perf_counter() - start
