@@ -16,11 +16,11 @@ from ragassay.report import wording as say
 from ragassay.report.text import one_line
 from ragassay.store.row_index import (
     NO_VERDICT,
-    SNIPPET,
     UNREADABLE,
     RowEntry,
     RowIndex,
     RowQuery,
+    entry_of,
     verdict_of,
 )
 from ragassay.web.messages import Answer, Ask, refused
@@ -173,18 +173,7 @@ def _stored_entries(ask: Ask, stored: StoredRun, query: RowQuery) -> list[RowEnt
         verdict=verdict_of(query.verdict),
         cause=query.cause or None,
     )
-    entries = []
-    for row in rows:
-        verdict = row.diagnosis.verdict.value if row.diagnosis.verdict else NO_VERDICT
-        text = ""
-        if row.bad is not None:
-            verdict, text = UNREADABLE, row.bad.what
-        elif row.sample is not None:
-            text = row.sample.question or row.sample.response or ""
-        cause = row.diagnosis.cause.name if row.diagnosis.cause is not None else ""
-        entry = RowEntry(row.index, row.id, verdict, cause, row.done, text[:SNIPPET], None, None)
-        entries.append(entry)
-    return entries
+    return [entry_of(row) for row in rows]
 
 
 def _lines(ask: Ask, stored: StoredRun, entries: Sequence[RowEntry], query: RowQuery) -> list[Line]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ragassay.web.messages import Ask, Page
-from ragassay.web.site import url
 
 if TYPE_CHECKING:
     from ragassay.store import StoredRun
@@ -41,8 +40,3 @@ def counting_page(ask: Ask, stored: StoredRun, here: str) -> Page:
 def figures_of(ask: Ask, stored: StoredRun) -> RunFigures | None:
     """The run's figures, None while they are being counted."""
     return ask.site.figures.of_run(stored)
-
-
-def rows_url(run_id: str, **query: object) -> str:
-    """The address of a list of rows."""
-    return url("/runs/{}/rows", run_id, **query)
