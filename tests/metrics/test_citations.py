@@ -51,6 +51,8 @@ def test_the_marks_of_a_sentence_name_chunks(sentence: str, numbers: tuple[int, 
         ("It opened in 1999. [1, 3] 【2】", "It opened in 1999."),
         ("Red doors [1] and blue ones [2] last.", "Red doors and blue ones last."),
         ("It opened in 1999.", "It opened in 1999."),
+        ("It opened in 1999.【4:0†guide.pdf】", "It opened in 1999."),
+        ("【4:1†guide.pdf】 It opened in 1999.", " It opened in 1999."),
         ("It opened in 1999 [4].", "It opened in 1999 [4]."),  # there are three chunks
         ("It opened in 1999 [0].", "It opened in 1999 [0]."),
         ("The dose is [2] mg.", "The dose is [2] mg."),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragassay.judges.text_rules.trivial import trivial
 from ragassay.metrics import split_claims
-from ragassay.metrics.graph.claims import MAX_CLAIMS
+from ragassay.metrics.graph.claims import MAX_CLAIMS, under_headings, without_bare_answers
 
 
 def kept(response: str) -> list[str]:
@@ -340,3 +340,53 @@ def test_a_reference_that_never_closes_costs_no_time(text: str) -> None:
     started = time.perf_counter()
     assert trivial(text) == ""
     assert time.perf_counter() - started < 0.5
+
+
+COVER = "The policy excludes [1]:\n- racing\n- diving. It is risky.\n\nIt costs 9 euros."
+
+
+def test_what_only_a_list_completes_is_no_claim_and_its_items_are_read_with_it() -> None:
+    pieces = split_claims(COVER)
+    assert [(piece.text, piece.dropped) for piece in pieces] == [
+        ("The policy excludes [1]:", "list heading"),
+        ("racing", ""),
+        ("diving.", ""),
+        ("It is risky.", ""),
+        ("It costs 9 euros.", ""),
+    ]
+    headings = under_headings(COVER, pieces)
+    assert {COVER[at:].split()[0]: words for at, words in headings.items()} == {
+        "racing": "The policy excludes",
+        "diving.": "The policy excludes",
+    }
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "It is covered: racing is not.",
+        "The 3 things that are covered:\n- racing\n- diving",
+        "It excludes:\nracing and diving",
+        "It says:",
+    ],
+)
+def test_a_colon_that_opens_no_list_or_a_heading_that_counts_leaves_a_claim(response: str) -> None:
+    assert under_headings(response, split_claims(response)) == {}
+    assert kept(response)
+
+
+@pytest.mark.parametrize(
+    ("response", "claims"),
+    [
+        ("Yes, within limits. Five days carry over.", ["Five days carry over."]),
+        ("Not by default. It comes with Enterprise.", ["It comes with Enterprise."]),
+        ("It's best not to. It is not safe.", ["It is not safe."]),
+        ("Yes.", ["Yes."]),
+        ("No, it closed. It burned.", ["No, it closed.", "It burned."]),
+        ("Yes, it is covered. It costs 9 euros.", ["Yes, it is covered.", "It costs 9 euros."]),
+        ("Usually on Mondays. It is red.", ["Usually on Mondays.", "It is red."]),
+    ],
+)
+def test_a_mere_yes_or_no_beside_claims_is_none(response: str, claims: list[str]) -> None:
+    pieces = without_bare_answers(split_claims(response))
+    assert [piece.text for piece in pieces if not piece.dropped] == claims

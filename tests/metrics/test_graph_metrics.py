@@ -421,6 +421,22 @@ def test_an_admission_beside_claims_is_left_out_and_stays_visible() -> None:
     assert play("noise_sensitivity", row, judge(admitted=(DELTA,)))[0].counts.asked == 1
 
 
+def test_the_items_of_a_list_are_judged_with_the_words_that_they_complete() -> None:
+    response = "Yes. The policy excludes [1]:\n- racing [1]\n- diving"
+    row = replace(ROW, response=response, reference=None)
+    read = ["The policy excludes racing", "The policy excludes diving"]
+    score, waves = play("groundedness", row, judge(dict.fromkeys(read, (0,))))
+    assert [request.text("claim") for request in waves[0]] == read
+    # What is shown is the response, with what was not judged and why.
+    shown = [(response[part.start : part.end], part.status.value) for part in score.parts]
+    assert shown == [
+        ("Yes.", "not_applicable"),
+        ("The policy excludes [1]:", "not_applicable"),
+        ("racing [1]", "judged"),
+        ("diving", "judged"),
+    ]
+
+
 def test_where_the_judge_finds_nothing_but_admissions_the_shares_do_not_apply() -> None:
     row = replace(ROW, response=f"{DELTA} {ALPHA}")
     for metric in ("hallucination", "self_knowledge", "noise_sensitivity"):

@@ -7,6 +7,8 @@ import re
 _NUMBERS = r"\^?\d{1,3}(?:[ \t]{0,3}[,;–-][ \t]{0,3}\^?\d{1,3}){0,30}"
 MARK = re.compile(rf"\[({_NUMBERS})\]|【({_NUMBERS})(?:†[^【】\n]{{0,80}})?】")
 """[2], [1, 3], [1-3], [^2], 【2】; numbers of up to three digits: [1999] is a year."""
+_FILE_MARK = re.compile(r"\s?【\d{1,3}:\d{1,3}†[^【】\n]{0,80}】")
+"""【4:0†policy.pdf】, as OpenAI's file search writes them: a place in its own list, of no chunk."""
 _STEP = re.compile(r"(\d{1,3})(?:[ \t]{0,3}[–-][ \t]{0,3}\^?(\d{1,3}))?")
 _WIDEST = 30
 """Numbers in a range such as [1-4]; a wider one is no citation of chunks."""
@@ -111,6 +113,7 @@ def without_marks(sentence: str, chunks: int) -> str:
     """
     if "[" not in sentence and "【" not in sentence:
         return sentence.rstrip()
+    sentence = _FILE_MARK.sub("", sentence)
     pieces, at = [], 0  # `at`: the end of the last mark that was taken out
     for mark in MARK.finditer(sentence):
         start, cited = mark.start(), _numbers(mark)

@@ -328,12 +328,23 @@ def _rationale(rubric: str, call: MatchCall, reply: MatchReply, cut: float) -> s
 
 def _doubts(call: MatchCall, reply: MatchReply) -> list[str]:
     """The words that the model finds no support for, in a sentence; none where there are none."""
-    quotes = [f'"{shorten(call.text[start:end], 60)}"' for start, end in reply.unsupported]
+    quotes = [
+        f'"{shorten(_whole_words(call.text, start, end), 60)}"' for start, end in reply.unsupported
+    ]
     doubtful = list(dict.fromkeys(quotes))
     if not doubtful:
         return []
     more = f" and {len(doubtful) - _NAMED} more" if len(doubtful) > _NAMED else ""
     return [f"Words without support: {', '.join(doubtful[:_NAMED])}{more}."]
+
+
+def _whole_words(text: str, start: int, end: int) -> str:
+    """A stretch with the rest of the words that it cuts: the model reads "shouldn't" in pieces."""
+    while start > 0 and not text[start - 1].isspace():
+        start -= 1
+    while end < len(text) and not text[end].isspace():
+        end += 1
+    return text[start:end].strip('.,;:!?()[]*"“”')
 
 
 def worded(finding: FactFinding, where: str, what: str = "the claim") -> str:

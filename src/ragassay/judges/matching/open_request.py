@@ -21,7 +21,7 @@ from ragassay.judges.rubric import Rubric
 from ragassay.judges.scale import Rating
 
 _CITATION = re.compile(
-    r"\s?(?:\[\^?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]|【\d{1,3}(?:†[^】\n]{0,60})?】)"
+    r"\s?(?:\[\^?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]|【\d{1,3}(?::\d{1,3})?(?:†[^】\n]{0,80})?】)"
 )
 
 _INSTEAD = (

@@ -103,12 +103,25 @@ _LEAD_IN = re.compile(
 )
 _REFERENCE = re.compile(
     r"(?:(?i:sources?|references?|citations?|see also)\s*:?\s*)?"
-    r"(?:\[\^?\d{1,4}(?:[ ,;–-]+\d{1,4})*\][\s,;.]*|\(?(?:https?://|www\.)[!-~]+\s*"
+    r"(?:\[\^?\d{1,4}(?:[ ,;–-]+\d{1,4})*\][\s,;.]*"
+    r"|【\d{1,3}(?::\d{1,3})?(?:†[^】\n]{0,80})?】[\s,;.]*|\(?(?:https?://|www\.)[!-~]+\s*"
     r"|[(\[] ?(?i:(?:see |from |according to )?(?:passage|source|document|context|chunk)s?) \d{1,4}"
     r"(?:(?:[ :,;–-]|and){1,8}+\d{1,4})*+ ?[)\]][\s,;.]*+)+"
 )
+_HEDGE = (
+    r"(?:not (?:really|necessarily|exactly|always|quite|entirely|by default|at the moment)"
+    r"|by default|usually|generally|normally|mostly|mainly|partly|in part|sometimes|typically"
+    r"|within limits|up to a point|with (?:some |certain )?(?:limits|exceptions|restrictions)"
+    r"|under (?:some|certain) conditions|it depends|that depends|only partly|at the moment)"
+)
+_BARE_ANSWER = re.compile(
+    r"(?:(?:yes|no|yep|nope|yeah|correct|right|exactly|absolutely|definitely|of course|certainly"
+    rf"|that's (?:right|correct)|{_HEDGE})(?:[,;–—-]? | – | — |$))+"
+    r"|(?:it(?:'s| is) |you(?:'d| had) )?(?:best|better) (?:not|not to|avoided|to avoid it)"
+)
 _MAX_CHARS = 400
 """A longer piece is no mere phrase of politeness."""
+_MAX_BARE = 60
 _MAX_LEAD_IN_WORDS = 15
 _MAX_SYMBOLS = 6
 
@@ -137,6 +150,17 @@ def trivial(text: str) -> str:
     if _is_polite(phrase):
         return "politeness"
     return "lead-in" if _LEAD_IN.fullmatch(phrase) else filler(phrase)
+
+
+def bare_answer(text: str) -> bool:
+    """Whether a piece is a mere yes or no, hedged perhaps: it says nothing without its question,
+    and what it means is said by the sentences beside it.
+
+    >>> bare_answer("Yes, within limits."), bare_answer("No, it closed in 1957.")
+    (True, False)
+    """
+    phrase = _bare(text).rstrip(" .!,:;")
+    return len(phrase) <= _MAX_BARE and _BARE_ANSWER.fullmatch(phrase) is not None
 
 
 def has_words(text: str) -> bool:

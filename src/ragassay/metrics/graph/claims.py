@@ -10,10 +10,11 @@ drop are narrow: in doubt a piece is a claim.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ragassay.judges.text_rules.trivial import has_words, trivial
+from ragassay.judges.text_rules.trivial import bare_answer, has_words, trivial
+from ragassay.metrics.citations import MARK
 from ragassay.metrics.graph.blocks import LAYOUT, blocks
 from ragassay.metrics.graph.row_cache import cached_for_row
 from ragassay.metrics.graph.sentences import sentences
@@ -22,6 +23,9 @@ MAX_CLAIMS = 1000
 """More claims than this are not judged: each is sent with the whole response, so the cost grows
 with the square.
 """
+HEADING = "list heading"
+_MOST_HEADING_WORDS = 20
+_ITEM = re.compile(r"[ \t]*(?:[-*+•–◦]|\(?\d{1,2}[.)]|\(?[a-z][.)])[ \t]+")
 _MAX_PIECES = 5 * MAX_CLAIMS
 """Pieces at most, dropped ones included: a response of headings alone has no claims to stop at."""
 
@@ -70,7 +74,68 @@ def split_claims(response: str) -> tuple[Piece, ...]:
         claims += not drop
     if not claims:
         pieces = [_with_layout(piece) for piece in pieces]
-    return tuple(pieces)
+    return _without_headings(response, pieces)
+
+
+def under_headings(response: str, pieces: Sequence[Piece]) -> dict[int, str]:
+    """Start of a list item -> the words before the list that it completes: alone, "racing" says
+    nothing of "The policy excludes:".
+    """
+    found: dict[int, str] = {}
+    heading = ""
+    for piece in pieces:
+        if piece.dropped == HEADING:
+            heading = _heading_words(piece.text)
+        elif heading and _is_item(response, piece):
+            found[piece.start] = heading
+        elif not _line_before(response, piece).strip():
+            heading = ""  # a paragraph behind the list
+    return found
+
+
+def without_bare_answers(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """The pieces of a response; a mere yes or no beside claims is none."""
+    bare = {piece.start for piece in pieces if not piece.dropped and bare_answer(piece.text)}
+    if all(piece.dropped or piece.start in bare for piece in pieces):
+        return tuple(pieces)
+    return tuple(
+        replace(piece, dropped="bare answer") if piece.start in bare else piece for piece in pieces
+    )
+
+
+def _without_headings(response: str, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """The pieces; what only the items of a list complete is none."""
+    return tuple(
+        replace(piece, dropped=HEADING)
+        if not piece.dropped and _opens_list(response, piece, following)
+        else piece
+        for piece, following in zip(pieces, [*pieces[1:], None], strict=False)
+    )
+
+
+def _opens_list(response: str, piece: Piece, following: Piece | None) -> bool:
+    words = _heading_words(piece.text)
+    return (
+        following is not None
+        and piece.text.rstrip(" *_").endswith(":")
+        and not any(letter.isdigit() for letter in words)
+        and len(words.split()) <= _MOST_HEADING_WORDS
+        and not following.dropped
+        and _is_item(response, following)
+    )
+
+
+def _heading_words(text: str) -> str:
+    return MARK.sub("", text).rstrip(" *_:").strip()
+
+
+def _is_item(response: str, piece: Piece) -> bool:
+    return _ITEM.fullmatch(_line_before(response, piece)) is not None
+
+
+def _line_before(response: str, piece: Piece) -> str:
+    """What stands before a piece on its line."""
+    return response[response.rfind("\n", 0, piece.start) + 1 : piece.start]
 
 
 def _with_layout(piece: Piece) -> Piece:

@@ -29,7 +29,13 @@ from ragassay.metrics.graph.admissions import (
     without_admission,
     without_admitted,
 )
-from ragassay.metrics.graph.claims import MAX_CLAIMS, Piece, split_claims
+from ragassay.metrics.graph.claims import (
+    MAX_CLAIMS,
+    Piece,
+    split_claims,
+    under_headings,
+    without_bare_answers,
+)
 from ragassay.metrics.graph.listing import Lists, drop_trivial, list_claims
 from ragassay.metrics.graph.row_cache import cached_for_row
 from ragassay.metrics.graph.statements import (
@@ -279,7 +285,7 @@ def _with_claims(edges: Edges, texts: _Texts) -> _Texts:
     """The texts with the claims among the pieces as the judge is to read them."""
     chunks = len(texts.contexts)
     if edges.claims == "llm" or (edges.claims == "filtered" and edges.of_claims):
-        pieces, claims = _to_judge(texts.pieces, chunks, edges.admissions)
+        pieces, claims = _to_judge(texts.response, texts.pieces, chunks, edges.admissions)
     elif edges.of_claims:
         pieces, claims = _sentences_to_judge(texts.response, chunks, edges.admissions)
     else:
@@ -288,20 +294,24 @@ def _with_claims(edges: Edges, texts: _Texts) -> _Texts:
 
 
 def _to_judge(
-    pieces: tuple[Piece, ...], chunks: int, admissions: bool
+    response: str, pieces: tuple[Piece, ...], chunks: int, admissions: bool
 ) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
     """The pieces, mere admissions dropped unless they count; and the claims among them as the judge
     is to read them.
     """
     if not admissions:
         pieces = tuple(without_admission(piece) for piece in pieces)
-    # A mark such as [2] is judged by citation_support; to a judge of the claim it is a number
-    # without support.
-    claims = [
-        Piece(piece.start, piece.end, without_marks(piece.text, chunks))
-        for piece in pieces
-        if not piece.dropped
-    ]
+    pieces = without_bare_answers(pieces)
+    headings = under_headings(response, pieces)
+    claims = []
+    for piece in pieces:
+        if not piece.dropped:
+            # A mark such as [2] is judged by citation_support; to a judge of the claim it is a
+            # number without support.
+            text = without_marks(piece.text, chunks)
+            heading = headings.get(piece.start)
+            text = f"{heading} {text}" if heading else text
+            claims.append(Piece(piece.start, piece.end, text))
     return pieces, tuple(claims)
 
 
@@ -311,7 +321,7 @@ def _to_judge(
 def _sentences_to_judge(
     response: str, chunks: int, admissions: bool
 ) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
-    return _to_judge(split_claims(response), chunks, admissions)
+    return _to_judge(response, split_claims(response), chunks, admissions)
 
 
 # -- the edges between them

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragassay.core import Sample
-from ragassay.metrics.graph.claims import split_claims
+from ragassay.metrics.graph.claims import split_claims, under_headings
 
 NEEDS_TRUTH = "reference|expected_facts"
 """What a metric that compares with the truth needs of a row."""
@@ -40,7 +40,12 @@ def statements_of(sample: Sample) -> tuple[str, ...]:
         return facts
     reference = sample.reference or ""
     pieces = split_claims(reference)
-    claims = [piece.text for piece in pieces if not piece.dropped]
+    headings = under_headings(reference, pieces)
+    claims = [
+        f"{headings.get(piece.start, '')} {piece.text}".lstrip()
+        for piece in pieces
+        if not piece.dropped
+    ]
     if not claims and any(piece.dropped not in _NOT_EVEN_A_STATEMENT for piece in pieces):
         claims = [reference.strip()]
     return tuple(dict.fromkeys(claims))
