@@ -303,6 +303,18 @@ def test_numbered_columns_of_chunks_are_contexts_in_the_order_of_their_numbers()
     assert dataset.scan().ignored == ()
 
 
+@pytest.mark.parametrize("stem", ["KB Snippet", "retrieved-excerpt", "Passage"])
+def test_what_ends_in_a_word_for_a_chunk_is_one_where_it_is_numbered(stem: str):
+    dataset = open_rows([{"question": "Q", f"{stem} 1": "a", f"{stem} 2": "b", "response": "A"}])
+    assert samples(dataset)[0].contexts == (Context("a"), Context("b"))
+
+
+@pytest.mark.parametrize("stem", ["gold passage", "relevant_chunk", "Ticket"])
+def test_numbered_columns_of_what_was_not_retrieved_are_no_contexts(stem: str):
+    row = {"question": "Q", f"{stem} 1": "a", f"{stem} 2": "b", "response": "A"}
+    assert set(open_rows([row]).scan().ignored) == {f"{stem} 1", f"{stem} 2"}
+
+
 @pytest.mark.parametrize("other", [{"contexts": ["x"]}, {"passage_1": "y", "passage_2": "z"}])
 def test_numbered_columns_are_not_read_beside_others_that_may_be_meant(other):
     dataset = open_rows([{"question": "Q", "chunk_1": "a", "chunk_2": "b", **other}])

@@ -257,6 +257,13 @@ _NUMBERED_STEMS = frozenset(
         *("retrieved_passage", "retrieved_document", "retrieved_doc"),
     }
 )
+_CHUNK_WORDS = frozenset({"context", "chunk", "passage", "snippet", "excerpt"})
+_NOT_RETRIEVED = frozenset(
+    {
+        *("expected", "gold", "golden", "reference", "relevant", "supporting", "correct", "true"),
+        *("ideal", "target", "truth", "id", "score"),
+    }
+)
 
 
 def _numbered_contexts(columns: Sequence[str], taken: set[str]) -> tuple[str, ...]:
@@ -266,13 +273,22 @@ def _numbered_contexts(columns: Sequence[str], taken: set[str]) -> tuple[str, ..
     numbered: dict[str, list[tuple[int, str]]] = {}
     for column in columns:
         match = _NUMBERED.fullmatch(normal(column))
-        if match and match[1] in _NUMBERED_STEMS and column not in taken:
+        if match and _is_of_chunks(match[1]) and column not in taken:
             numbered.setdefault(match[1], []).append((int(match[2]), column))
     # Of two kinds of them nothing says which are meant.
     if len(numbered) != 1:
         return ()
     ((_, found),) = numbered.items()
     return tuple(column for _, column in sorted(found)) if len(found) > 1 else ()
+
+
+def _is_of_chunks(stem: str) -> bool:
+    """Whether a column's name before its number says that it holds a retrieved text: "chunk", "KB
+    Snippet".
+    """
+    words = stem.split("_")
+    of_chunks = words[-1] in _CHUNK_WORDS and _NOT_RETRIEVED.isdisjoint(words)
+    return stem in _NUMBERED_STEMS or of_chunks
 
 
 def _by_normal_name(columns: Sequence[str], taken: set[str]) -> dict[str, list[str]]:

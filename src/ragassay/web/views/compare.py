@@ -74,7 +74,7 @@ def show(ask: Ask) -> Answer:
         "titles": (run_title(first), run_title(second)),
         "comparison": comparison,
         "table": None,
-        "metrics": sorted(comparison.metrics, key=_p),
+        "metrics": sorted(comparison.metrics, key=_unlikely),
         "metric": metric,
         "pairs": shown,
         "waits": made is None,
@@ -97,15 +97,23 @@ def _metric(ask: Ask, metrics: Sequence[MetricComparison]) -> str:
     return metric
 
 
-def _p(metric: MetricComparison) -> float:
-    return 1.0 if metric.p is None else metric.p
+def _unlikely(metric: MetricComparison) -> tuple[float, int, float]:
+    """The smaller the more is to be seen in a metric: the least likely by chance first, of several
+    the one with the most changed rows.
+    """
+    p = 1.0 if metric.p is None else metric.p
+    return p, -(metric.won + metric.lost), -abs(metric.result.difference or 0.0)
 
 
 def _choice(ask: Ask, offered: list[tuple[str, str]], a: str, b: str) -> Page:
-    """The last runs by metric, to choose two of them: as B the newest, as A the one before B."""
+    """The last runs by metric, to choose two of them: as B the newest, as A the one before B. A run
+    with none before it is A itself.
+    """
     ids = [run_id for run_id, _ in offered]
     if b:
         b = stored_run(ask, b).run_id
+        if not a and len(ids) > 1 and b == ids[-1]:
+            a, b = b, ids[-2]
     others = [run_id for run_id in ids if run_id != a]
     b = b or next(iter(others), "")
     older = ids[ids.index(b) + 1 :] if b in ids else ids
@@ -124,10 +132,9 @@ def _labels_stamp(ask: Ask, *runs: StoredRun) -> tuple[object, ...]:
     return tuple(stamps)
 
 
-def _most_telling(metrics: object) -> str:
-    """The metric whose difference is the least likely by chance."""
-    tested = [m for m in list(metrics) if m.result.n]  # type: ignore[call-overload]
-    best = min(tested, key=lambda m: 1.0 if m.p is None else m.p, default=None)
+def _most_telling(metrics: Sequence[MetricComparison]) -> str:
+    """The metric in which the most is to be seen."""
+    best = min((m for m in metrics if m.result.n), key=_unlikely, default=None)
     return best.metric if best is not None else ""
 
 
