@@ -216,6 +216,78 @@ def test_one_of_two_retrievals_without_texts_leaves_the_contexts_unknown() -> No
     assert only(spans).turn.contexts is None
 
 
+@pytest.mark.parametrize("name", ["traceloop.entity.input", "langfuse.observation.input"])
+@pytest.mark.parametrize(
+    ("call", "question"),
+    [
+        ({"args": ["How long?"], "kwargs": {}}, "How long?"),
+        ({"args": ["Why?"]}, "Why?"),
+        ({"args": [], "kwargs": {"k": 3, "question": "Why?"}}, "Why?"),
+        ({"args": ["user-42", "en"], "kwargs": {"query": "Why?"}}, "Why?"),
+        ({"args": ["<App>", "How long?"], "kwargs": {"k": 3}}, "How long?"),
+        ({"args": ["<app.App object at 0x7f>"], "kwargs": {"topic": "How long?"}}, "How long?"),
+        ({"args": ["user-42", "How long is it?"], "kwargs": {}}, "How long is it?"),
+        ({"args": [{"user_input": "How long?"}], "kwargs": {}}, "How long?"),
+        ({"args": [[{"role": "user", "content": "How long?"}]], "kwargs": {}}, "How long?"),
+        ({"args": ["user-42", "en"], "kwargs": {}}, "p"),
+        ({"args": [], "kwargs": {}}, "p"),
+    ],
+)
+def test_the_question_of_a_recorded_call_is_the_argument_that_was_asked(
+    name: str, call: dict[str, Any], question: str
+) -> None:
+    root = {KIND: "CHAIN", name: json.dumps(call), "output.value": "A"}
+    model = {KIND: "LLM", "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "p"}
+    row = only([span(TRACE, 1, None, root), span(TRACE, 2, 1, model)])
+    assert row.turn.question == question
+    if question != "p":
+        assert row.turn.sources["question"] == f"{name} of the root"
+
+
+def test_a_recorded_call_that_searches_says_the_query_of_its_retrieval() -> None:
+    call = json.dumps({"args": ["length of it"], "kwargs": {"k": 3}})
+    found = {KIND: "RETRIEVER", "input.value": call, "output.value": [{"text": "2.7 km."}]}
+    root = {KIND: "CHAIN", "input.value": "How long?", "output.value": "2.7 km."}
+    row = only([span(TRACE, 1, None, root), span(TRACE, 2, 1, found)])
+    assert [each.query for each in row.turn.retrievals] == ["length of it"]
+
+
+@pytest.mark.parametrize(
+    ("output", "response"),
+    [
+        (["one ", "two ", "three"], "one two three"),
+        (["all of it"], "all of it"),
+        ({"answer": 42}, "42"),
+        ({"answer": True, "steps": ["a"]}, "true"),
+        ({"legs": 4, "tails": 1}, '{"legs":4,"tails":1}'),
+        (7, "7"),
+        # Nothing that an application answered.
+        ([], None),
+        ({"legs": None}, None),
+        ({"documents": []}, None),
+        ([{"page_content": "Dogs have four legs."}], None),
+        ({"messages": [{"role": "user", "content": "Q?"}]}, None),
+        ({"question": "Q?", "legs": 4}, None),
+    ],
+)
+def test_an_answer_that_is_no_plain_text_is_read_as_what_it_is(
+    output: object, response: str | None
+) -> None:
+    written = output if isinstance(output, int) else json.dumps(output)
+    root = {KIND: "CHAIN", "input.value": "Q?", "output.value": written}
+    found = {KIND: "RETRIEVER", "retrieval.documents.0.document.content": "Dogs."}
+    row = only([span(TRACE, 1, None, root), span(TRACE, 2, 1, found)])
+    assert row.turn.response == response
+
+
+def test_json_without_a_known_name_says_so_and_gives_way_to_what_a_model_said() -> None:
+    root = span(TRACE, 1, None, {KIND: "CHAIN", "input.value": "Q?", "output.value": '{"n": 4}'})
+    found = span(TRACE, 2, 1, {KIND: "RETRIEVER"})
+    assert only([root, found]).turn.sources["response"] == "output.value of the root, as JSON"
+    model = span(TRACE, 3, 1, {KIND: "LLM", "output.value": "Four."})
+    assert only([root, found, model]).turn.response == "Four."
+
+
 def test_hidden_content_is_not_taken_for_content() -> None:
     root = {KIND: "CHAIN", "input.value": "__REDACTED__", "output.value": "__REDACTED__"}
     row = only([span(TRACE, 1, None, root), span(TRACE, 2, 1, {KIND: "LLM"})])

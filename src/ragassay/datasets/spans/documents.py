@@ -13,6 +13,7 @@ from typing import Any
 from ragassay.datasets.names import TEXT_KEYS
 from ragassay.datasets.outputs import contexts_in, documents_written, part, text_of, unwrapped
 from ragassay.datasets.spans import names
+from ragassay.datasets.spans.calls import asked_in_call, is_call
 from ragassay.datasets.spans.messages import tool_results_in, variables
 from ragassay.datasets.spans.span import Span
 from ragassay.datasets.spans.tree import around, everything, outermost
@@ -98,6 +99,8 @@ def _query(span: Span) -> str | None:
     value = span.value(names.QUERIES)
     if value is None:
         value = span.value(names.INPUTS)
+    if is_call(value):
+        return asked_in_call(value)
     if isinstance(value, dict):
         value = part(value, ("query", "query_str", "input", "question"))
     return value if isinstance(value, str) and value else None

@@ -16,6 +16,8 @@ from typing import Any
 from ragassay.datasets.names import TEXT_KEYS
 from ragassay.datasets.outputs import part, question_in, response_in
 from ragassay.datasets.spans import names
+from ragassay.datasets.spans.answers import as_json, joined, named_number
+from ragassay.datasets.spans.calls import asked_in_call, is_call
 from ragassay.datasets.spans.documents import Found, Retrieval, contexts_of
 from ragassay.datasets.spans.figures import figures_of
 from ragassay.datasets.spans.messages import answered, asked, variables
@@ -25,6 +27,7 @@ from ragassay.datasets.spans.tree import everything, forest, outermost
 # What frameworks of Python log of objects that are no JSON: "ChatMessage(_role=...", "<TextNode(".
 _PRINTED_OBJECT = re.compile(r"<?[A-Z]\w*\(\w+=")
 _APPLICATION = ("AGENT", "CHAIN")
+_RETRIEVING = ("RETRIEVER", "RERANKER")
 _ENVELOPE = frozenset({"inputs", "outputs", "tags", "metadata", "kwargs"})
 _NANOSECONDS = 1e9
 _LONGEST = 10**18
@@ -343,6 +346,8 @@ def _text_asked(value: Any) -> str | None:
     value = _out_of(value, "inputs")
     if isinstance(value, str):
         return value
+    if is_call(value):
+        return asked_in_call(value)
     text = question_in(value)
     return _asked_of_components(value) if text is None else text
 
@@ -405,6 +410,8 @@ def _response(spans: Sequence[Span]) -> tuple[str | None, str]:
     """(what the user was answered, where it was read)."""
     for span in _entries(spans):
         text = _response_of(span)
+        if text is None:
+            text = named_number(_output_of(span))
         if text is not None:
             name = span.source(names.OUTPUTS) or span.source(names.OUTPUT_MESSAGES) or "messages"
             return text, f"{name} of {_place(span, spans)}"
@@ -417,8 +424,23 @@ def _response(spans: Sequence[Span]) -> tuple[str | None, str]:
             if text is not None:
                 return text, "the last answer of a model"
         if span.error is not None:
-            break  # what an earlier call gave was input to this one, and no answer
+            return None, ""  # what an earlier call gave was input to this one, and no answer
+    return _response_as_json(spans)
+
+
+def _response_as_json(spans: Sequence[Span]) -> tuple[str | None, str]:
+    """As `_response`, of an application that gave JSON under names that are not known: the user, or
+    a program, was given it as it is.
+    """
+    for span in _entries(spans):
+        text = as_json(_output_of(span)) if span.kind in ("", *_APPLICATION) else None
+        if text is not None:
+            return text, f"{span.source(names.OUTPUTS)} of {_place(span, spans)}, as JSON"
     return None, ""
+
+
+def _output_of(span: Span) -> Any:
+    return _out_of(span.value(names.OUTPUTS), "outputs")
 
 
 def _response_of(span: Span) -> str | None:
@@ -427,9 +449,12 @@ def _response_of(span: Span) -> str | None:
         text = answered(span)
         if text is not None:
             return text
-    value = span.value(names.OUTPUTS)
-    value = _out_of(value, "outputs")
-    text = value if isinstance(value, str) else response_in(value)
+    value = _output_of(span)
+    if isinstance(value, list) and span.kind in _RETRIEVING:
+        return None  # documents
+    text = value if isinstance(value, str) else joined(value)
+    if text is None:
+        text = response_in(value)
     if isinstance(text, str) and not _PRINTED_OBJECT.match(text) and text != names.HIDDEN:
         return text
     return answered(span)
