@@ -295,6 +295,64 @@ def test_hidden_content_is_not_taken_for_content() -> None:
     assert set(row.turn.missing) == {"question", "response", "contexts"}
 
 
+ROOT = span(TRACE, 1, None, {KIND: "CHAIN", "input.value": "Q?", "output.value": "A"})
+FAILED = {"code": 2, "message": "the index is away"}
+
+
+def search(number: int, parent: int, query: str, *found: str) -> dict[str, Any]:
+    """A retrieval that says these texts; without any it says nothing."""
+    said = {f"retrieval.documents.{n}.document.content": text for n, text in enumerate(found)}
+    return span(TRACE, number, parent, {KIND: "RETRIEVER", "input.value": query, **said})
+
+
+def reranker(number: int, query: str, given: list[str] | None, *left: str) -> dict[str, Any]:
+    said = {f"reranker.output_documents.{n}.document.content": t for n, t in enumerate(left)}
+    for n, text in enumerate(given or ()):
+        said[f"reranker.input_documents.{n}.document.content"] = text
+    return span(TRACE, number, 1, {KIND: "RERANKER", "reranker.query": query, **said})
+
+
+def test_a_reranker_stands_for_the_retrievals_that_it_was_given_and_for_no_others() -> None:
+    one, two = search(2, 1, "one", "a", "b"), search(3, 1, "two", "c")
+    later = search(9, 1, "three", "d")
+    after_both = reranker(5, "Q?", ["a", "b", "c"], "b")
+    assert texts(only([ROOT, one, two, after_both])) == ["b"]
+    assert texts(only([ROOT, one, two, reranker(5, "Q?", ["a", "b"], "b")])) == ["c", "b"]
+    assert texts(only([ROOT, one, reranker(5, "one", None, "b", "a"), later])) == ["b", "a", "d"]
+    # It ranked for the user's question what both of them had found.
+    assert texts(only([ROOT, one, two, reranker(5, "Q?", None, "b")])) == ["b"]
+    assert texts(only([ROOT, one, search(3, 1, "two"), reranker(5, "one", None, "b")])) == ["b"]
+
+
+def test_where_it_is_not_known_what_was_reranked_the_contexts_are_not_known() -> None:
+    one, two = search(2, 1, "one", "a", "b"), search(3, 1, "two", "c")
+    turn = only([ROOT, one, two, reranker(5, "one", None, "b")]).turn
+    assert (turn.contexts, turn.missing) == (None, {"contexts": "no reranked"})
+    assert "reranker.input_documents" in remedy("no reranked", "")
+
+
+def test_a_retriever_that_says_nothing_found_what_all_those_inside_it_did() -> None:
+    outer = search(2, 1, "fusion")
+    inner = [search(3, 2, "one", "a"), search(4, 2, "two", "b"), search(5, 4, "two", "inside")]
+    assert texts(only([ROOT, outer, *inner])) == ["a", "b"]
+    # A retriever around those inside may say as little.
+    between = [search(3, 2, "both"), search(4, 3, "one", "a"), search(5, 3, "two", "b")]
+    assert texts(only([ROOT, outer, *between])) == ["a", "b"]
+    assert texts(only([ROOT, outer, *between, search(6, 2, "silent")])) is None
+    failed = {**search(6, 2, "failed"), "status": FAILED}
+    assert texts(only([ROOT, outer, *between, failed])) == ["a", "b"]
+
+
+def test_a_retrieval_that_failed_leaves_the_contexts_to_the_others_and_is_said() -> None:
+    failed = {**search(2, 1, "one"), "status": FAILED}
+    row = only([ROOT, failed, search(3, 1, "two", "a")])
+    assert texts(row) == ["a"]
+    assert row.turn.sources["contexts"] == "documents of 1 retrieval, 1 more failed"
+    alone = only([ROOT, failed]).turn
+    assert (alone.contexts, alone.missing) == (None, {"contexts": "failed"})
+    assert remedy("failed", "") == "the retrieval failed: its span has the error"
+
+
 def test_a_retriever_that_knows_texts_stands_for_the_one_inside_that_has_ids() -> None:
     ids = {OPERATION: "retrieval", "gen_ai.retrieval.documents": '[{"id": "d", "score": 0.8}]'}
     known = {

@@ -59,11 +59,35 @@ _RETRIEVAL: Mapping[str, str] = {
         " retrieval.documents.0.document.content"
     ),
 }
+_FORM: Mapping[str, str] = {
+    _ANY: (
+        "the root span has it in a form that is not read: record the text itself, or name it"
+        " question or answer in the object"
+    ),
+}
+_RERANKED: Mapping[str, str] = {
+    _ANY: (
+        "which of the retrievals was reranked is not recorded: set"
+        " reranker.input_documents.0.document.content on the reranker's span"
+    ),
+}
+_FAILED: Mapping[str, str] = {_ANY: "the retrieval failed: its span has the error"}
+_TABLES = {
+    "no content": _CONTENT,
+    "no known form": _FORM,
+    "no texts": _TEXTS,
+    "no retrieval": _RETRIEVAL,
+    "no reranked": _RERANKED,
+    "failed": _FAILED,
+}
+"""Reason -> beginning of the scope's name -> what to set; the first that fits."""
 
 
 def remedy(reason: str, scope: str) -> str:
-    """What to set where a field is missing. reason: "no content", "no texts" (of what was
-    retrieved) or "no retrieval". scope: the library that wrote the spans.
+    """What to set where a field is missing. reason: "no content", "no known form" (there is some,
+    of which no text can be read), "no texts" (of what was retrieved), "no retrieval", "no reranked"
+    (of several retrievals, which one a reranker was given) or "failed". scope: the library that
+    wrote the spans.
     """
-    table = {"no content": _CONTENT, "no texts": _TEXTS, "no retrieval": _RETRIEVAL}[reason]
+    table = _TABLES[reason]
     return next(text for prefix, text in table.items() if scope.startswith(prefix))
