@@ -162,8 +162,35 @@ def test_the_retrievals_of_an_agent_are_one_list_in_order_with_each_document_onc
 def test_what_a_user_said_outranks_the_query_of_a_retrieval() -> None:
     spans = openinference_spans("And shipping?", "A", [("cost of shipping shoes", ["a"])])
     assert only(spans).turn.question == "And shipping?"
-    # Without the root there is only the query.
-    assert only(spans[1:]).turn.question == "cost of shipping shoes"
+    # Where the root says nothing there is only the query.
+    silent = span(TRACE, 1, None, {KIND: "CHAIN"})
+    assert only([silent, *spans[1:]]).turn.question == "cost of shipping shoes"
+
+
+def test_a_retrieval_whose_parent_did_not_come_is_no_turn_of_a_user() -> None:
+    spans = openinference_spans("And shipping?", "A", [("cost of shipping shoes", ["a"])])
+    assert rows_of_trace(TRACE, spans[1:]) == rows_of_trace(TRACE, spans[2:]) == []
+    # One without a parent is all that was traced.
+    alone = span(TRACE, 1, None, {KIND: "RETRIEVER", "input.value": "shoes"})
+    assert only([alone]).turn.sources == {"question": "input.value of the root"}
+    # A model that answered beside it makes a turn, whose question is named as what it is.
+    answer = span(TRACE, 9, 1, {KIND: "LLM", "output.value": "5 EUR."})
+    row = only([*spans[1:], answer])
+    assert (row.turn.question, row.turn.response) == ("cost of shipping shoes", "5 EUR.")
+    assert row.turn.sources["question"] == "the query of the first retrieval"
+
+
+def test_a_span_whose_parent_did_not_come_is_not_called_the_root() -> None:
+    row = only([span(TRACE, 1, 7, {KIND: "CHAIN", "input.value": "Q?", "output.value": "A"})])
+    at = "of the outermost span, whose parent did not come"
+    assert row.turn.sources == {"question": f"input.value {at}", "response": f"output.value {at}"}
+
+
+def test_content_in_a_form_that_is_not_read_is_not_called_hidden() -> None:
+    root = {KIND: "CHAIN", "input.value": '{"a": 1, "b": 2}', "output.value": '{"documents": []}'}
+    row = only([span(TRACE, 1, None, root), span(TRACE, 2, 1, {KIND: "LLM"})])
+    assert row.turn.missing["question"] == row.turn.missing["response"] == "no known form"
+    assert "HIDE" not in remedy("no known form", "openinference.instrumentation.langchain")
 
 
 def test_a_root_that_only_holds_several_turns_gives_a_row_for_each() -> None:
@@ -178,6 +205,37 @@ def test_a_root_that_only_holds_several_turns_gives_a_row_for_each() -> None:
         (TRACE, "One?", "1"),
         (f"{TRACE}-2", "Two?", "2"),
     ]
+
+
+def _turn_without_a_model(number: int, name: str, question: str) -> list[dict[str, Any]]:
+    asked = {KIND: "CHAIN", "input.value": question, "output.value": f"A{number}"}
+    return [
+        span(TRACE, number, 1, asked, name=name),
+        span(TRACE, number + 1, number, {KIND: "RETRIEVER"}),
+    ]
+
+
+def test_turns_whose_models_are_not_traced_are_calls_of_one_function_that_retrieves() -> None:
+    def questions(second: str) -> list[str | None]:
+        one = _turn_without_a_model(10, "answer", "One?")
+        two = _turn_without_a_model(20, second, "Two?")
+        rows = rows_of_trace(TRACE, [span(TRACE, 1, None, {}, name="WS /chat"), *one, *two])
+        return [row.turn.question for row in rows]
+
+    assert questions("answer") == ["One?", "Two?"]
+    assert questions("rewrite") == ["One?"], "steps of one turn"
+
+
+def test_steps_that_were_all_asked_the_same_are_one_turn_with_that_question() -> None:
+    spans = [span(TRACE, 1, None, {}, name="POST /chat")]
+    for number, answer in ((10, "safe"), (20, "2.7 km.")):
+        step = {KIND: "CHAIN", "input.value": "How long?", "output.value": answer}
+        prompt = {KIND: "LLM", "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "p"}
+        prompt["gen_ai.completion.0.content"] = answer
+        spans += [span(TRACE, number, 1, step), span(TRACE, number + 1, number, prompt)]
+    row = only(spans)
+    assert (row.turn.question, row.turn.response) == ("How long?", "2.7 km.")
+    assert row.turn.sources["question"] == "what each step was asked"
 
 
 def test_steps_that_pass_a_text_on_are_one_turn() -> None:
@@ -662,7 +720,8 @@ def test_what_many_traces_lack_is_said_once_with_what_to_set() -> None:
     assembly.add(rows_of_trace(TRACE, [span(TRACE, 1, None, {OPERATION: "embeddings"})]), 1)
     assert assembly.lines() == [
         "put 4 spans of 4 traces together: 3 rows, one a user turn",
-        "left out 1 trace in which nobody asked anything (indexing, embeddings)",
+        "left out 1 trace in which nobody asked anything (indexing, embeddings,"
+        " retrievals whose parent did not come)",
         "contexts not recorded in 3 rows (pydantic-ai): return the documents from a tool of the"
         " agent",
         "question not recorded in 3 rows (pydantic-ai):"
