@@ -285,6 +285,16 @@ def test_a_trace_of_langfuse_that_was_streamed_is_a_row_with_the_whole_answer():
     assert (read.question, read.response) == ("How long?", "2.7 km.")
 
 
+def test_traces_of_langfuse_without_their_observations_say_what_to_export():
+    trace = {"id": "t1", "timestamp": "2026-11-28T10:00:00.000Z", "observations": ["o1", "o2"]}
+    data = open_rows([{**trace, "input": "How long?", "output": "2.7 km."}])
+    (line,) = (line for line in data.scan().lines if line.startswith("contexts not recorded"))
+    assert line.endswith("the list of traces has only their ids")
+    # One that failed says so in its observations: here it is a question without an answer.
+    (read,) = samples(open_rows([{**trace, "input": "How long?", "output": None}]))
+    assert (read.question, read.response, read.error) == ("How long?", None, None)
+
+
 def test_a_table_of_spans_is_one_row_a_trace(tmp_path):
     """As Phoenix exports spans: one a line, newest first."""
     spans = [

@@ -205,6 +205,7 @@ def test_a_root_that_only_holds_several_turns_gives_a_row_for_each() -> None:
         (TRACE, "One?", "1"),
         (f"{TRACE}-2", "Two?", "2"),
     ]
+    assert {row.turn.sources["question"] for row in rows} == {"input.value of the root"}
 
 
 def _turn_without_a_model(number: int, name: str, question: str) -> list[dict[str, Any]]:

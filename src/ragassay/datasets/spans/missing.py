@@ -11,6 +11,7 @@ _GOOGLE = "opentelemetry.instrumentation.google_genai"
 _OPENLLMETRY = "opentelemetry.instrumentation."
 _PYDANTIC = "pydantic-ai"
 _LANGFUSE = "langfuse"
+_LANGFUSE_LIST = "langfuse list"
 _MLFLOW = "mlflow"
 _DECORATORS = "ragassay"
 _ANY = ""
@@ -19,6 +20,7 @@ _LOGGED = (
     "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true, and export log records, too"
     " (set up a LoggerProvider): the texts are there"
 )
+_OBSERVATIONS = "export each trace with its observations: the list of traces has only their ids"
 _CONTENT: Mapping[str, str] = {
     _OPENINFERENCE: "unset OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the like",
     _GENAI: (
@@ -29,6 +31,7 @@ _CONTENT: Mapping[str, str] = {
     _GOOGLE: _LOGGED,
     _OPENLLMETRY: "set TRACELOOP_TRACE_CONTENT=true",
     _PYDANTIC: "Agent.instrument_all(InstrumentationSettings(include_content=True))",
+    _LANGFUSE_LIST: _OBSERVATIONS,
     _LANGFUSE: "give the trace an input and an output",
     _MLFLOW: "mlflow.<library>.autolog(), or set inputs and outputs on the root span",
     _DECORATORS: "put @ragassay.trace on the function that is asked and answers",
@@ -51,6 +54,7 @@ _TEXTS: Mapping[str, str] = {
 }
 _RETRIEVAL: Mapping[str, str] = {
     _PYDANTIC: "return the documents from a tool of the agent",
+    _LANGFUSE_LIST: _OBSERVATIONS,
     _LANGFUSE: 'make the retrieval an observation with as_type="retriever"',
     _MLFLOW: 'trace the retrieval with @mlflow.trace(span_type="RETRIEVER")',
     _DECORATORS: "put @ragassay.retriever on the function that returns documents",

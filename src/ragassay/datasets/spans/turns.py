@@ -334,7 +334,8 @@ def _is_asked(model: Span) -> bool:
 def _place(span: Span, spans: Sequence[Span]) -> str:
     if span is not spans[0]:
         return "the agent"
-    return "the outermost span, whose parent did not come" if span.parent else "the root"
+    is_waiting = bool(span.parent) and span.holder is None
+    return "the outermost span, whose parent did not come" if is_waiting else "the root"
 
 
 def _first_asked(span: Span) -> str | None:
