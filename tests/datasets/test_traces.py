@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import os
@@ -135,6 +136,163 @@ def test_the_totals_that_mlflow_wrote_itself_go_before_the_sum_of_the_spans():
     (read,) = samples(open_rows([row]))
     assert read.usage is not None
     assert (read.usage.input_tokens, read.usage.output_tokens) == (1, 2)
+
+
+def failing_trace() -> dict[str, Any]:
+    """A trace of MLflow 3 that ended in an error, of a session."""
+    root = mlflow_span("a", None, "CHAIN", {"question": "Why?"}, None)
+    root["attributes"].pop("mlflow.spanOutputs")
+    root["status"] = {"code": "STATUS_CODE_ERROR", "message": "ValueError: index away"}
+    metadata = {"mlflow.trace.session": "s-1"}
+    info = {"trace_id": "tr-2", "state": "ERROR", "trace_metadata": metadata}
+    return {"info": info, "data": {"spans": [root]}}
+
+
+def streamed_trace() -> dict[str, Any]:
+    """A trace of MLflow 3 of a function that answers piece by piece."""
+    root = mlflow_span("a", None, "CHAIN", {"question": "How long?"}, ["2.7 ", "km."])
+    return {"info": {"trace_id": "tr-3", "state": "OK"}, "data": {"spans": [root]}}
+
+
+def test_a_trace_of_mlflow_says_its_error_and_its_session():
+    trace = failing_trace()
+    (read,) = samples(open_rows([trace]))
+    assert (read.question, read.response) == ("Why?", None)
+    assert (read.error, read.cluster) == ("ValueError: index away", "s-1")
+    # The state of the whole counts where the spans do not say it.
+    del trace["data"]["spans"][0]["status"]
+    (read,) = samples(open_rows([trace]))
+    assert read.error == "the trace ended in the state ERROR"
+    # Whoever got an answer met no error.
+    answered = {**MLFLOW, "info": trace["info"]}
+    (read,) = samples(open_rows([answered]))
+    assert (read.response, read.error, read.cluster) == (ANSWER, None, "s-1")
+
+
+def test_an_object_with_spans_says_its_error_and_its_session():
+    root = span("1", None, "CHAIN", input__value="Q", session__id="s-1")
+    root["status"] = {"code": 2, "message": "index away"}
+    read = one([root])
+    assert (read.response, read.error, read.cluster) == (None, "index away", "s-1")
+
+
+def test_a_trace_of_mlflow_whose_root_is_not_there_yet_says_no_question():
+    inner = mlflow_span("b", "a", "RETRIEVER", {"query": "length"}, [DOCUMENT])
+    trace = {"info": {"trace_id": "tr-4", "state": "IN_PROGRESS"}, "data": {"spans": [inner]}}
+    (read,) = samples(open_rows([trace]))
+    assert (read.id, read.question, read.contexts) == ("tr-4", None, None)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+def test_the_table_of_mlflows_search_traces_has_ids_answers_and_errors(ending, tmp_path):
+    outputs = [ANSWER, None, ["2.7 ", "km."]]
+    rows = []
+    for trace, output in zip([MLFLOW, failing_trace(), streamed_trace()], outputs, strict=True):
+        inputs = json.loads(trace["data"]["spans"][0]["attributes"]["mlflow.spanInputs"])
+        rows.append(
+            {
+                "trace_id": trace["info"]["trace_id"],
+                "trace": json.dumps(trace),
+                "state": trace["info"]["state"],
+                "request": inputs,
+                "response": output,
+            }
+        )
+    path = write_table(tmp_path / f"traces{ending}", rows)
+    read = {row.id: row for row in samples(open_rows(path))}
+    assert [(name, row.response) for name, row in read.items()] == [
+        ("tr-1", ANSWER),
+        ("tr-2", None),
+        ("tr-3", "2.7 km."),
+    ]
+    assert (read["tr-2"].question, read["tr-2"].error) == ("Why?", "ValueError: index away")
+    assert read["tr-2"].cluster == "s-1"
+
+
+def write_table(path: Path, rows: list[dict[str, Any]]) -> Path:
+    """Rows as lines of JSON, or as a data frame writes them to CSV: an empty cell for what is not
+    there, objects as Python prints them.
+    """
+    if path.suffix == ".jsonl":
+        path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        return path
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, list(dict.fromkeys(key for row in rows for key in row)))
+        table.writeheader()
+        table.writerows(rows)
+    return path
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+def test_a_table_of_spans_of_phoenix_says_the_same_as_text(ending, tmp_path):
+    def flat(trace: str, id: str, parent: str | None, kind: str, **more: Any) -> dict[str, Any]:
+        ids = {"context.trace_id": trace, "context.span_id": id, "parent_id": parent}
+        named = {name.replace("__", "."): value for name, value in more.items()}
+        return {**ids, "span_kind": kind, "start_time_unix_nano": int(id) * 10**9, **named}
+
+    document = {"document.content": "It's 2.7 km long.", "document.id": "d1"}
+    tokens = {"attributes.llm.token_count.prompt": 10.0}
+    spans = [
+        flat("t1", "1", None, "CHAIN", attributes__input__value="Q", attributes__output__value="A"),
+        flat("t1", "2", "1", "RETRIEVER", **{"attributes.retrieval.documents": [document]}),
+        flat("t1", "3", "1", "LLM", **tokens),
+        flat("t2", "1", None, "CHAIN", attributes__input__value="Q", status_code="ERROR"),
+    ]
+    spans[3]["status_message"] = "index away"
+    spans[3]["events"] = []
+    good, failed = samples(open_rows(write_table(tmp_path / f"spans{ending}", spans)))
+    assert (good.response, good.contexts) == ("A", (Context("It's 2.7 km long.", "d1"),))
+    assert good.usage is not None
+    assert good.usage.input_tokens == 10
+    assert (failed.response, failed.error) == (None, "index away")
+
+
+def observation(id: str, parent: str | None, type: str, **more: Any) -> dict[str, Any]:
+    """An observation of Langfuse's interface. id: its second, too."""
+    time = f"2026-11-28T10:00:0{id}.000Z"
+    ids = {"id": id, "traceId": "t1", "parentObservationId": parent}
+    return {**ids, "type": type, "startTime": time, "endTime": time, "level": "DEFAULT", **more}
+
+
+def langfuse(output: object, observations: list[dict[str, Any]]) -> Sample:
+    trace = {
+        "id": "t1",
+        "timestamp": "2026-11-28T10:00:00.000Z",
+        "input": {"args": [], "kwargs": {"question": "How long?"}},
+        "output": output,
+        "sessionId": "s-1",
+        "observations": observations,
+    }
+    (read,) = samples(open_rows([trace]))
+    return read
+
+
+def test_a_trace_of_langfuse_fails_with_its_outermost_observation():
+    failure = {"level": "ERROR", "statusMessage": "index away"}
+    failed = observation("1", None, "SPAN", **failure)
+    search = observation("2", "1", "RETRIEVER", **failure)
+    read = langfuse(None, [failed, search])
+    assert (read.question, read.response, read.error) == ("How long?", None, "index away")
+    # It was tried again, or it answered all the same.
+    again = observation("3", None, "SPAN", output="2.7 km.")
+    model = observation("4", "3", "GENERATION", output="2.7 km.")
+    assert langfuse("2.7 km.", [failed, search]).error is None
+    assert langfuse(None, [failed, again, model]).error is None
+
+
+def test_a_trace_of_langfuse_that_was_streamed_is_a_row_with_the_whole_answer():
+    read = langfuse(["2.7 ", "km."], [observation("1", None, "SPAN")])
+    assert (read.question, read.response) == ("How long?", "2.7 km.")
+
+
+def test_traces_of_langfuse_without_their_observations_say_what_to_export():
+    trace = {"id": "t1", "timestamp": "2026-11-28T10:00:00.000Z", "observations": ["o1", "o2"]}
+    data = open_rows([{**trace, "input": "How long?", "output": "2.7 km."}])
+    (line,) = (line for line in data.scan().lines if line.startswith("contexts not recorded"))
+    assert line.endswith("the list of traces has only their ids")
+    # One that failed says so in its observations: here it is a question without an answer.
+    (read,) = samples(open_rows([{**trace, "input": "How long?", "output": None}]))
+    assert (read.question, read.response, read.error) == ("How long?", None, None)
 
 
 def test_a_table_of_spans_is_one_row_a_trace(tmp_path):

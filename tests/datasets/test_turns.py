@@ -162,8 +162,35 @@ def test_the_retrievals_of_an_agent_are_one_list_in_order_with_each_document_onc
 def test_what_a_user_said_outranks_the_query_of_a_retrieval() -> None:
     spans = openinference_spans("And shipping?", "A", [("cost of shipping shoes", ["a"])])
     assert only(spans).turn.question == "And shipping?"
-    # Without the root there is only the query.
-    assert only(spans[1:]).turn.question == "cost of shipping shoes"
+    # Where the root says nothing there is only the query.
+    silent = span(TRACE, 1, None, {KIND: "CHAIN"})
+    assert only([silent, *spans[1:]]).turn.question == "cost of shipping shoes"
+
+
+def test_a_retrieval_whose_parent_did_not_come_is_no_turn_of_a_user() -> None:
+    spans = openinference_spans("And shipping?", "A", [("cost of shipping shoes", ["a"])])
+    assert rows_of_trace(TRACE, spans[1:]) == rows_of_trace(TRACE, spans[2:]) == []
+    # One without a parent is all that was traced.
+    alone = span(TRACE, 1, None, {KIND: "RETRIEVER", "input.value": "shoes"})
+    assert only([alone]).turn.sources == {"question": "input.value of the root"}
+    # A model that answered beside it makes a turn, whose question is named as what it is.
+    answer = span(TRACE, 9, 1, {KIND: "LLM", "output.value": "5 EUR."})
+    row = only([*spans[1:], answer])
+    assert (row.turn.question, row.turn.response) == ("cost of shipping shoes", "5 EUR.")
+    assert row.turn.sources["question"] == "the query of the first retrieval"
+
+
+def test_a_span_whose_parent_did_not_come_is_not_called_the_root() -> None:
+    row = only([span(TRACE, 1, 7, {KIND: "CHAIN", "input.value": "Q?", "output.value": "A"})])
+    at = "of the outermost span, whose parent did not come"
+    assert row.turn.sources == {"question": f"input.value {at}", "response": f"output.value {at}"}
+
+
+def test_content_in_a_form_that_is_not_read_is_not_called_hidden() -> None:
+    root = {KIND: "CHAIN", "input.value": '{"a": 1, "b": 2}', "output.value": '{"documents": []}'}
+    row = only([span(TRACE, 1, None, root), span(TRACE, 2, 1, {KIND: "LLM"})])
+    assert row.turn.missing["question"] == row.turn.missing["response"] == "no known form"
+    assert "HIDE" not in remedy("no known form", "openinference.instrumentation.langchain")
 
 
 def test_a_root_that_only_holds_several_turns_gives_a_row_for_each() -> None:
@@ -178,6 +205,38 @@ def test_a_root_that_only_holds_several_turns_gives_a_row_for_each() -> None:
         (TRACE, "One?", "1"),
         (f"{TRACE}-2", "Two?", "2"),
     ]
+    assert {row.turn.sources["question"] for row in rows} == {"input.value of the root"}
+
+
+def _turn_without_a_model(number: int, name: str, question: str) -> list[dict[str, Any]]:
+    asked = {KIND: "CHAIN", "input.value": question, "output.value": f"A{number}"}
+    return [
+        span(TRACE, number, 1, asked, name=name),
+        span(TRACE, number + 1, number, {KIND: "RETRIEVER"}),
+    ]
+
+
+def test_turns_whose_models_are_not_traced_are_calls_of_one_function_that_retrieves() -> None:
+    def questions(second: str) -> list[str | None]:
+        one = _turn_without_a_model(10, "answer", "One?")
+        two = _turn_without_a_model(20, second, "Two?")
+        rows = rows_of_trace(TRACE, [span(TRACE, 1, None, {}, name="WS /chat"), *one, *two])
+        return [row.turn.question for row in rows]
+
+    assert questions("answer") == ["One?", "Two?"]
+    assert questions("rewrite") == ["One?"], "steps of one turn"
+
+
+def test_steps_that_were_all_asked_the_same_are_one_turn_with_that_question() -> None:
+    spans = [span(TRACE, 1, None, {}, name="POST /chat")]
+    for number, answer in ((10, "safe"), (20, "2.7 km.")):
+        step = {KIND: "CHAIN", "input.value": "How long?", "output.value": answer}
+        prompt = {KIND: "LLM", "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "p"}
+        prompt["gen_ai.completion.0.content"] = answer
+        spans += [span(TRACE, number, 1, step), span(TRACE, number + 1, number, prompt)]
+    row = only(spans)
+    assert (row.turn.question, row.turn.response) == ("How long?", "2.7 km.")
+    assert row.turn.sources["question"] == "what each step was asked"
 
 
 def test_steps_that_pass_a_text_on_are_one_turn() -> None:
@@ -216,11 +275,141 @@ def test_one_of_two_retrievals_without_texts_leaves_the_contexts_unknown() -> No
     assert only(spans).turn.contexts is None
 
 
+@pytest.mark.parametrize("name", ["traceloop.entity.input", "langfuse.observation.input"])
+@pytest.mark.parametrize(
+    ("call", "question"),
+    [
+        ({"args": ["How long?"], "kwargs": {}}, "How long?"),
+        ({"args": ["Why?"]}, "Why?"),
+        ({"args": [], "kwargs": {"k": 3, "question": "Why?"}}, "Why?"),
+        ({"args": ["user-42", "en"], "kwargs": {"query": "Why?"}}, "Why?"),
+        ({"args": ["<App>", "How long?"], "kwargs": {"k": 3}}, "How long?"),
+        ({"args": ["<app.App object at 0x7f>"], "kwargs": {"topic": "How long?"}}, "How long?"),
+        ({"args": ["user-42", "How long is it?"], "kwargs": {}}, "How long is it?"),
+        ({"args": [{"user_input": "How long?"}], "kwargs": {}}, "How long?"),
+        ({"args": [[{"role": "user", "content": "How long?"}]], "kwargs": {}}, "How long?"),
+        ({"args": ["user-42", "en"], "kwargs": {}}, "p"),
+        ({"args": [], "kwargs": {}}, "p"),
+    ],
+)
+def test_the_question_of_a_recorded_call_is_the_argument_that_was_asked(
+    name: str, call: dict[str, Any], question: str
+) -> None:
+    root = {KIND: "CHAIN", name: json.dumps(call), "output.value": "A"}
+    model = {KIND: "LLM", "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "p"}
+    row = only([span(TRACE, 1, None, root), span(TRACE, 2, 1, model)])
+    assert row.turn.question == question
+    if question != "p":
+        assert row.turn.sources["question"] == f"{name} of the root"
+
+
+def test_a_recorded_call_that_searches_says_the_query_of_its_retrieval() -> None:
+    call = json.dumps({"args": ["length of it"], "kwargs": {"k": 3}})
+    found = {KIND: "RETRIEVER", "input.value": call, "output.value": [{"text": "2.7 km."}]}
+    root = {KIND: "CHAIN", "input.value": "How long?", "output.value": "2.7 km."}
+    row = only([span(TRACE, 1, None, root), span(TRACE, 2, 1, found)])
+    assert [each.query for each in row.turn.retrievals] == ["length of it"]
+
+
+@pytest.mark.parametrize(
+    ("output", "response"),
+    [
+        (["one ", "two ", "three"], "one two three"),
+        (["all of it"], "all of it"),
+        ({"answer": 42}, "42"),
+        ({"answer": True, "steps": ["a"]}, "true"),
+        ({"legs": 4, "tails": 1}, '{"legs":4,"tails":1}'),
+        (7, "7"),
+        # Nothing that an application answered.
+        ([], None),
+        ({"legs": None}, None),
+        ({"documents": []}, None),
+        ([{"page_content": "Dogs have four legs."}], None),
+        ({"messages": [{"role": "user", "content": "Q?"}]}, None),
+        ({"question": "Q?", "legs": 4}, None),
+    ],
+)
+def test_an_answer_that_is_no_plain_text_is_read_as_what_it_is(
+    output: object, response: str | None
+) -> None:
+    written = output if isinstance(output, int) else json.dumps(output)
+    root = {KIND: "CHAIN", "input.value": "Q?", "output.value": written}
+    found = {KIND: "RETRIEVER", "retrieval.documents.0.document.content": "Dogs."}
+    row = only([span(TRACE, 1, None, root), span(TRACE, 2, 1, found)])
+    assert row.turn.response == response
+
+
+def test_json_without_a_known_name_says_so_and_gives_way_to_what_a_model_said() -> None:
+    root = span(TRACE, 1, None, {KIND: "CHAIN", "input.value": "Q?", "output.value": '{"n": 4}'})
+    found = span(TRACE, 2, 1, {KIND: "RETRIEVER"})
+    assert only([root, found]).turn.sources["response"] == "output.value of the root, as JSON"
+    model = span(TRACE, 3, 1, {KIND: "LLM", "output.value": "Four."})
+    assert only([root, found, model]).turn.response == "Four."
+
+
 def test_hidden_content_is_not_taken_for_content() -> None:
     root = {KIND: "CHAIN", "input.value": "__REDACTED__", "output.value": "__REDACTED__"}
     row = only([span(TRACE, 1, None, root), span(TRACE, 2, 1, {KIND: "LLM"})])
     assert (row.turn.question, row.turn.response) == (None, None)
     assert set(row.turn.missing) == {"question", "response", "contexts"}
+
+
+ROOT = span(TRACE, 1, None, {KIND: "CHAIN", "input.value": "Q?", "output.value": "A"})
+FAILED = {"code": 2, "message": "the index is away"}
+
+
+def search(number: int, parent: int, query: str, *found: str) -> dict[str, Any]:
+    """A retrieval that says these texts; without any it says nothing."""
+    said = {f"retrieval.documents.{n}.document.content": text for n, text in enumerate(found)}
+    return span(TRACE, number, parent, {KIND: "RETRIEVER", "input.value": query, **said})
+
+
+def reranker(number: int, query: str, given: list[str] | None, *left: str) -> dict[str, Any]:
+    said = {f"reranker.output_documents.{n}.document.content": t for n, t in enumerate(left)}
+    for n, text in enumerate(given or ()):
+        said[f"reranker.input_documents.{n}.document.content"] = text
+    return span(TRACE, number, 1, {KIND: "RERANKER", "reranker.query": query, **said})
+
+
+def test_a_reranker_stands_for_the_retrievals_that_it_was_given_and_for_no_others() -> None:
+    one, two = search(2, 1, "one", "a", "b"), search(3, 1, "two", "c")
+    later = search(9, 1, "three", "d")
+    after_both = reranker(5, "Q?", ["a", "b", "c"], "b")
+    assert texts(only([ROOT, one, two, after_both])) == ["b"]
+    assert texts(only([ROOT, one, two, reranker(5, "Q?", ["a", "b"], "b")])) == ["c", "b"]
+    assert texts(only([ROOT, one, reranker(5, "one", None, "b", "a"), later])) == ["b", "a", "d"]
+    # It ranked for the user's question what both of them had found.
+    assert texts(only([ROOT, one, two, reranker(5, "Q?", None, "b")])) == ["b"]
+    assert texts(only([ROOT, one, search(3, 1, "two"), reranker(5, "one", None, "b")])) == ["b"]
+
+
+def test_where_it_is_not_known_what_was_reranked_the_contexts_are_not_known() -> None:
+    one, two = search(2, 1, "one", "a", "b"), search(3, 1, "two", "c")
+    turn = only([ROOT, one, two, reranker(5, "one", None, "b")]).turn
+    assert (turn.contexts, turn.missing) == (None, {"contexts": "no reranked"})
+    assert "reranker.input_documents" in remedy("no reranked", "")
+
+
+def test_a_retriever_that_says_nothing_found_what_all_those_inside_it_did() -> None:
+    outer = search(2, 1, "fusion")
+    inner = [search(3, 2, "one", "a"), search(4, 2, "two", "b"), search(5, 4, "two", "inside")]
+    assert texts(only([ROOT, outer, *inner])) == ["a", "b"]
+    # A retriever around those inside may say as little.
+    between = [search(3, 2, "both"), search(4, 3, "one", "a"), search(5, 3, "two", "b")]
+    assert texts(only([ROOT, outer, *between])) == ["a", "b"]
+    assert texts(only([ROOT, outer, *between, search(6, 2, "silent")])) is None
+    failed = {**search(6, 2, "failed"), "status": FAILED}
+    assert texts(only([ROOT, outer, *between, failed])) == ["a", "b"]
+
+
+def test_a_retrieval_that_failed_leaves_the_contexts_to_the_others_and_is_said() -> None:
+    failed = {**search(2, 1, "one"), "status": FAILED}
+    row = only([ROOT, failed, search(3, 1, "two", "a")])
+    assert texts(row) == ["a"]
+    assert row.turn.sources["contexts"] == "documents of 1 retrieval, 1 more failed"
+    alone = only([ROOT, failed]).turn
+    assert (alone.contexts, alone.missing) == (None, {"contexts": "failed"})
+    assert remedy("failed", "") == "the retrieval failed: its span has the error"
 
 
 def test_a_retriever_that_knows_texts_stands_for_the_one_inside_that_has_ids() -> None:
@@ -532,7 +721,8 @@ def test_what_many_traces_lack_is_said_once_with_what_to_set() -> None:
     assembly.add(rows_of_trace(TRACE, [span(TRACE, 1, None, {OPERATION: "embeddings"})]), 1)
     assert assembly.lines() == [
         "put 4 spans of 4 traces together: 3 rows, one a user turn",
-        "left out 1 trace in which nobody asked anything (indexing, embeddings)",
+        "left out 1 trace in which nobody asked anything (indexing, embeddings,"
+        " retrievals whose parent did not come)",
         "contexts not recorded in 3 rows (pydantic-ai): return the documents from a tool of the"
         " agent",
         "question not recorded in 3 rows (pydantic-ai):"

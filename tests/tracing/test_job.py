@@ -316,7 +316,7 @@ def test_traces_in_which_nobody_asked_anything_are_counted(store: Store) -> None
     put(store, [span("e" * 32, 1, None, embedding)], clock.now)
     AssemblyJob(store.span_records, Patience(quiet_s=0), clock).catch_up()
     lines = snapshot(store, "traces:all", clock.now).lines
-    assert "left out 1 trace in which nobody asked anything (indexing, embeddings)" in lines
+    assert any(line.startswith("left out 1 trace in which nobody asked") for line in lines)
 
 
 def test_a_period_without_rows_says_what_is_stored(store: Store) -> None:

@@ -209,6 +209,8 @@ class RowMaker:
                 # But a sheet for labels has: its empty lists are written as lists.
                 if field not in _EMPTY_CELLS or (of_sheet and field == "contexts"):
                     continue
+                if field == "response" and "trace" in self.columns.read:
+                    continue  # the trace says whether it was empty, or the application failed
                 self.notes[f"empty cells were read as {_EMPTY_CELLS[field]}"] += 1
                 if field == "contexts":
                     value = ()
@@ -264,13 +266,13 @@ class RowMaker:
 
     def _add_said_by_spans(self, present: dict[str, object]) -> None:
         """What the spans of the row's trace say of fields that no column says."""
-        absent = [field for field in ("question", "response", "contexts") if field not in present]
-        if not absent:
-            return
         said = said_by_spans(present["trace"])
-        for field in absent:
-            if field in said:
-                present[field] = said[field]
+        # A function that answered piece by piece is kept with a list, which its trace reads as one.
+        if "response" in said and _is_list_of_texts(present.get("response")):
+            del present["response"]
+        for field, value in said.items():
+            if field not in present and not (field == "error" and "response" in present):
+                present[field] = value
                 self.notes[f"rows have their {field} from the spans of their trace"] += 1
 
     def _add_trailing_reply(self, present: dict[str, object]) -> None:
@@ -368,6 +370,11 @@ class RowMaker:
         if shape is not None and shape.numbered and isinstance(value, str):
             value = cells.numbered_chunks(value) or value
         return cells.contexts(value, "contexts", problems, self.notes)
+
+
+def _is_list_of_texts(value: object) -> bool:
+    texts = cells.unpack(value)
+    return isinstance(texts, list) and bool(texts) and all(isinstance(x, str) for x in texts)
 
 
 def _is_nan(value: object) -> bool:

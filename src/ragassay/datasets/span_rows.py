@@ -8,11 +8,13 @@ the calls of models.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
+from ragassay.datasets.cells import NUMBER, unpack
 from ragassay.datasets.columns import normal
 from ragassay.datasets.source import Counted, Reader, Row, Trouble
-from ragassay.datasets.spans import MOST_SPANS, spans_in
+from ragassay.datasets.spans import MOST_SPANS, names, spans_in
 from ragassay.datasets.spans.logged import add_logged_content
 from ragassay.datasets.spans.rows import Assembly, rows_of_trace
 
@@ -23,6 +25,9 @@ _OBSERVATION = ("trace_id", "parent_observation_id", "type", "start_time")
 _LANGFUSE_TRACE = ("observations", "timestamp")
 """What gives a table of Langfuse's observations, and its traces, away."""
 
+
+_TEXTS = frozenset((*names.INPUTS, *names.OUTPUTS, "input", "output", "status_message", "name"))
+_FIGURES = frozenset(chain.from_iterable(names.FIGURES.values()))
 
 _RESOURCES = ("resourceSpans", "resource_spans")
 _LOG_RESOURCES = ("resourceLogs", "resource_logs")
@@ -73,6 +78,8 @@ class TraceRows:
             if isinstance(line, Trouble):
                 self._troubles.append(line)
                 continue
+            if self._spans.textual:
+                line = _without_text_cells(line)
             logs += _records_of(line, _LOG_RESOURCES)
             for span in _spans_of(line):
                 spans = traces.setdefault(_trace_id(span), [])
@@ -94,6 +101,22 @@ class TraceRows:
 
     def content_hash(self) -> str:
         return self._spans.content_hash()
+
+
+def _without_text_cells(row: Row) -> Row:
+    """A row of a text file with its lists and objects, which a data frame writes as Python does,
+    and its figures, as what they are; without its empty cells. Inputs and outputs are texts.
+    """
+    read: Row = {}
+    for name, cell in row.items():
+        if not isinstance(cell, str) or not cell:
+            continue
+        attribute = name.removeprefix("attributes.")
+        if attribute in _FIGURES and NUMBER.fullmatch(cell):
+            read[name] = float(cell)
+        else:
+            read[name] = cell if attribute in _TEXTS else unpack(cell)
+    return read
 
 
 def _spans_of(row: Row) -> list[Row]:

@@ -58,9 +58,20 @@ def totals(trace: object, notes: Counter[str]) -> dict[str, object]:
 
 
 def said_by_spans(trace: object) -> dict[str, Any]:
-    """Those of question, response and contexts that the spans of a trace say."""
+    """Those of question, response, contexts, error and cluster that a trace says: its spans, else
+    what describes the whole of it.
+    """
     whole = whole_trace(trace)
-    return {} if whole is None else fields_of_spans(spans_in(whole))
+    if whole is None:
+        return {}
+    said = fields_of_spans(spans_in(whole))
+    info = _info(whole)
+    session = _metadata(info.get("trace_metadata")).get("mlflow.trace.session")
+    if session:
+        said.setdefault("cluster", session)
+    if info.get("state") == "ERROR" and "response" not in said:
+        said.setdefault("error", "the trace ended in the state ERROR")
+    return said
 
 
 def whole_trace(trace: object) -> Mapping[str, object] | None:

@@ -1,5 +1,5 @@
-"""Traces that are rows by themselves: MLflow's ({"info", "data": {"spans"}}), and an object with a
-list of OpenInference's spans.
+"""Traces that are rows by themselves: MLflow's ({"info", "data": {"spans"}}, and the table that its
+search_traces() gives), and an object with a list of OpenInference's spans.
 """
 
 from __future__ import annotations
@@ -15,6 +15,14 @@ SHAPES = (
         {},
         is_trace=True,
         order=5,
+    ),
+    Shape(
+        "MLflow traces",
+        ("trace_id", "trace", "request", "response"),
+        ("state", "execution_duration", "trace_metadata"),
+        {"id": "trace_id", "question": "request", "trace": "trace"},
+        {},
+        order=6,
     ),
     Shape(
         "trace",

@@ -5,7 +5,6 @@ They are tried in this order. What none of them says is not known, and never gue
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,23 +12,27 @@ from typing import Any
 from ragassay.datasets.names import TEXT_KEYS
 from ragassay.datasets.outputs import contexts_in, documents_written, part, text_of, unwrapped
 from ragassay.datasets.spans import names
+from ragassay.datasets.spans.calls import asked_in_call, is_call
 from ragassay.datasets.spans.messages import tool_results_in, variables
+from ragassay.datasets.spans.reranking import retrievals_of
+from ragassay.datasets.spans.retriever import documents_inside, documents_of, has_text
 from ragassay.datasets.spans.span import Span
 from ragassay.datasets.spans.tree import around, everything, outermost
 
-_DOCUMENT = re.compile(r"(retrieval|reranker)\.(?:output_)?documents\.(\d{1,5})\.(.+)")
 _DEEPEST_RESULT = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
     """One retrieval. query: what was searched for, None where it is not recorded. documents: what
-    came back, None where that is not recorded. source: where the documents were read.
+    came back, None where that is not recorded. source: where the documents were read. is_failed: it
+    gave nothing, because it failed.
     """
 
     query: str | None
     documents: tuple[Any, ...] | None
     source: str
+    is_failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,44 +49,33 @@ class Found:
 
 def contexts_of(spans: Sequence[Span]) -> Found:
     """What the retrievals of a turn found, from the outer ones of them. Its spans as a forest."""
-    retrievers = _retrievers(spans)
-    retrievals = tuple(_retrieval(span) for span in retrievers)
-    if retrievals and all(each.documents is not None for each in retrievals):
-        return Found(_union(retrievals), _source(retrievals), retrievals=retrievals)
-    tools = [] if retrievals else _results_of_tools(spans)
+    given, is_known = retrievals_of(spans)
+    retrievals = tuple(_retrieval(span) for span in given)
+    told = [each for each in retrievals if not each.is_failed]
+    if is_known and told and all(each.documents is not None for each in told):
+        return Found(_union(told), _source(retrievals), retrievals=retrievals)
+    tools = [] if told else _results_of_tools(spans)
     if tools:
-        return Found(_union(tools), _source(tools), retrievals=tuple(tools))
-    told = _results_told(spans)
-    if told:
-        return Found(_union(told), _source(told), retrievals=retrievals or tuple(told))
+        return Found(_union(tools), _source(tools), retrievals=(*retrievals, *tools))
+    results = _results_told(spans)
+    if results:
+        return Found(_union(results), _source(results), retrievals=retrievals or tuple(results))
     filled, name = _context_variables(spans)
     if filled:
         return Found(filled, f"the prompt's variable {name}", retrievals=retrievals)
-    if not retrievals:
-        return Found(None, missing="no retrieval")
-    return Found(None, missing="no texts", retrievals=retrievals)
-
-
-def _retrievers(spans: Sequence[Span]) -> list[Span]:
-    """The retrievals that are not inside another one. Where a reranker says what it left, that is
-    what the model was given.
-    """
-    rerankers = list(outermost(spans, lambda span: span.kind == "RERANKER" and _says(span)))
-    return rerankers or list(outermost(spans, lambda span: span.kind == "RETRIEVER"))
-
-
-def _says(span: Span) -> bool:
-    return bool(_documents(span))
+    missing = "no texts" if is_known else "no reranked"
+    if not told:
+        missing = "failed" if retrievals else "no retrieval"
+    return Found(None, missing=missing, retrievals=retrievals)
 
 
 def _retrieval(span: Span) -> Retrieval:
     query = _query(span)
-    documents = _documents(span)
-    # A retriever inside may say what the one around it does not.
-    for inner in everything(span.children) if documents is None else ():
-        if inner.kind == "RETRIEVER" and documents is None:
-            documents = _documents(inner)
-    if documents is not None and all(map(_has_text, documents)):
+    documents = documents_of(span)
+    if documents is None:
+        # Retrievers inside may say what the one around them does not.
+        documents = documents_inside(span)
+    if documents is not None and all(map(has_text, documents)):
         return Retrieval(query, tuple(documents), "documents")
     for holder in around(span):
         if holder.kind == "TOOL":
@@ -91,45 +83,19 @@ def _retrieval(span: Span) -> Retrieval:
             if result is not None:
                 return Retrieval(query, tuple(result), "result of the tool")
             break
-    return Retrieval(query, None, "")
+    is_failed = documents is None and span.error is not None
+    return Retrieval(query, None, "", is_failed)
 
 
 def _query(span: Span) -> str | None:
     value = span.value(names.QUERIES)
     if value is None:
         value = span.value(names.INPUTS)
+    if is_call(value):
+        return asked_in_call(value)
     if isinstance(value, dict):
         value = part(value, ("query", "query_str", "input", "question"))
     return value if isinstance(value, str) and value else None
-
-
-def _documents(span: Span) -> list[Any] | None:
-    """The documents that a retriever gave: its output, where that holds their texts (it has the
-    ids, too), else its attributes; None where it says nothing.
-    """
-    output = span.value(names.OUTPUTS)
-    documents = output if isinstance(output, list) else contexts_in(output)
-    if isinstance(documents, list) and documents and all(map(_has_text, documents)):
-        return documents
-    by_place: dict[int, dict[str, Any]] = {}
-    for name, value in span.attributes.items():
-        match = _DOCUMENT.fullmatch(name)
-        if match:
-            by_place.setdefault(int(match[2]), {})[match[3]] = value
-    if by_place:
-        return [by_place[place] for place in sorted(by_place)]
-    listed = span.value(names.DOCUMENT_LISTS)
-    if isinstance(listed, list):
-        return listed
-    # Nothing was found: OpenInference leaves the attribute out, and the output says so.
-    return [] if documents == [] else None
-
-
-def _has_text(document: object) -> bool:
-    if not isinstance(document, dict):
-        return False
-    text = part(document, TEXT_KEYS)
-    return isinstance(text, str) and text != names.HIDDEN
 
 
 def _results_of_tools(spans: Sequence[Span]) -> list[Retrieval]:
@@ -172,7 +138,7 @@ def _documents_of_result(result: Any) -> list[Any] | None:
         if isinstance(result, str):
             return documents_written(result) or ([result] if result.strip() else None)
         if isinstance(result, list):
-            fitting = result and all(_has_text(each) or isinstance(each, str) for each in result)
+            fitting = result and all(has_text(each) or isinstance(each, str) for each in result)
             return result if fitting else None
         listed = contexts_in(result)
         if isinstance(listed, list) and listed:
@@ -216,15 +182,17 @@ def _union(retrievals: Sequence[Retrieval]) -> list[Any]:
 def _identity(document: object) -> tuple[object, object]:
     if not isinstance(document, Mapping):
         return "", str(document)
-    own = part(document, ("id", "document.id", "doc_uri"))
+    own = part(document, names.DOCUMENT_IDS)
     return str(own), part(document, TEXT_KEYS)
 
 
 def _source(retrievals: Sequence[Retrieval]) -> str:
-    source = "documents" if all(each.source == "documents" for each in retrievals) else "results"
-    if source == "results":
-        return f"results of {_counted(len(retrievals), 'tool call')}"
-    return f"documents of {_counted(len(retrievals), 'retrieval')}"
+    told = [each for each in retrievals if not each.is_failed]
+    failed = len(retrievals) - len(told)
+    beside = f", {failed} more failed" if failed else ""
+    if all(each.source == "documents" for each in told):
+        return f"documents of {_counted(len(told), 'retrieval')}{beside}"
+    return f"results of {_counted(len(told), 'tool call')}{beside}"
 
 
 def _counted(count: int, noun: str) -> str:

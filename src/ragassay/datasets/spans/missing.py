@@ -11,6 +11,7 @@ _GOOGLE = "opentelemetry.instrumentation.google_genai"
 _OPENLLMETRY = "opentelemetry.instrumentation."
 _PYDANTIC = "pydantic-ai"
 _LANGFUSE = "langfuse"
+_LANGFUSE_LIST = "langfuse list"
 _MLFLOW = "mlflow"
 _DECORATORS = "ragassay"
 _ANY = ""
@@ -19,6 +20,7 @@ _LOGGED = (
     "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true, and export log records, too"
     " (set up a LoggerProvider): the texts are there"
 )
+_OBSERVATIONS = "export each trace with its observations: the list of traces has only their ids"
 _CONTENT: Mapping[str, str] = {
     _OPENINFERENCE: "unset OPENINFERENCE_HIDE_INPUTS, OPENINFERENCE_HIDE_OUTPUTS and the like",
     _GENAI: (
@@ -29,6 +31,7 @@ _CONTENT: Mapping[str, str] = {
     _GOOGLE: _LOGGED,
     _OPENLLMETRY: "set TRACELOOP_TRACE_CONTENT=true",
     _PYDANTIC: "Agent.instrument_all(InstrumentationSettings(include_content=True))",
+    _LANGFUSE_LIST: _OBSERVATIONS,
     _LANGFUSE: "give the trace an input and an output",
     _MLFLOW: "mlflow.<library>.autolog(), or set inputs and outputs on the root span",
     _DECORATORS: "put @ragassay.trace on the function that is asked and answers",
@@ -51,6 +54,7 @@ _TEXTS: Mapping[str, str] = {
 }
 _RETRIEVAL: Mapping[str, str] = {
     _PYDANTIC: "return the documents from a tool of the agent",
+    _LANGFUSE_LIST: _OBSERVATIONS,
     _LANGFUSE: 'make the retrieval an observation with as_type="retriever"',
     _MLFLOW: 'trace the retrieval with @mlflow.trace(span_type="RETRIEVER")',
     _DECORATORS: "put @ragassay.retriever on the function that returns documents",
@@ -59,11 +63,35 @@ _RETRIEVAL: Mapping[str, str] = {
         " retrieval.documents.0.document.content"
     ),
 }
+_FORM: Mapping[str, str] = {
+    _ANY: (
+        "the root span has it in a form that is not read: record the text itself, or name it"
+        " question or answer in the object"
+    ),
+}
+_RERANKED: Mapping[str, str] = {
+    _ANY: (
+        "which of the retrievals was reranked is not recorded: set"
+        " reranker.input_documents.0.document.content on the reranker's span"
+    ),
+}
+_FAILED: Mapping[str, str] = {_ANY: "the retrieval failed: its span has the error"}
+_TABLES = {
+    "no content": _CONTENT,
+    "no known form": _FORM,
+    "no texts": _TEXTS,
+    "no retrieval": _RETRIEVAL,
+    "no reranked": _RERANKED,
+    "failed": _FAILED,
+}
+"""Reason -> beginning of the scope's name -> what to set; the first that fits."""
 
 
 def remedy(reason: str, scope: str) -> str:
-    """What to set where a field is missing. reason: "no content", "no texts" (of what was
-    retrieved) or "no retrieval". scope: the library that wrote the spans.
+    """What to set where a field is missing. reason: "no content", "no known form" (there is some,
+    of which no text can be read), "no texts" (of what was retrieved), "no retrieval", "no reranked"
+    (of several retrievals, which one a reranker was given) or "failed". scope: the library that
+    wrote the spans.
     """
-    table = {"no content": _CONTENT, "no texts": _TEXTS, "no retrieval": _RETRIEVAL}[reason]
+    table = _TABLES[reason]
     return next(text for prefix, text in table.items() if scope.startswith(prefix))

@@ -89,6 +89,10 @@ DOCUMENT_LISTS = (
     "retrieval.documents",
     "gen_ai.retrieval.documents",
 )
+RERANKED = "reranker.input_documents"
+RERANKER_QUERY = "reranker.query"
+DOCUMENT_IDS = ("id", "document.id", "doc_uri")
+"""The keys under which a document has its id."""
 VARIABLE_PREFIX = "gen_ai.prompt.variable."
 VARIABLES = ("llm.prompt_template.variables",)
 
@@ -166,6 +170,8 @@ _NAMED = (
     *QUERIES,
     *TOOL_RESULTS,
     *DOCUMENT_LISTS,
+    RERANKED,
+    RERANKER_QUERY,
     *VARIABLES,
     *SESSIONS,
     *chain(*FIGURES.values()),
@@ -174,7 +180,7 @@ _NAMED = (
 _PREFIXES = (
     *NUMBERED,
     VARIABLE_PREFIX,
-    *(f"{name}." for name in DOCUMENT_LISTS),
+    *(f"{name}." for name in (*DOCUMENT_LISTS, RERANKED)),
 )
 
 

@@ -291,6 +291,10 @@ def _spans_of_langfuse(trace: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     root = str(trace.get("id") or "trace")
     observations = [each for each in trace["observations"][:MOST_SPANS] if isinstance(each, dict)]
     spans = [span_of_observation(each, root) for each in observations]
+    # The list of traces has the ids of the observations alone: a trace that was given something is
+    # taken for the application's, also where it failed and gave nothing.
+    is_whole = len(observations) == len(trace["observations"][:MOST_SPANS])
+    failed = _failed_observation(spans, root) if trace.get("output") is None else {}
     begins = [str(each["start_time"]) for each in spans if each.get("start_time")]
     ends = [str(each["end_time"]) for each in spans if each.get("end_time")]
     whole = {
@@ -298,15 +302,26 @@ def _spans_of_langfuse(trace: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         "name": trace.get("name"),
         "start_time": min(begins, default=trace.get("timestamp")),
         "end_time": max(ends, default=None),
-        "scope": "langfuse",
+        "scope": "langfuse" if is_whole else "langfuse list",
+        "status": failed.get("status"),
         "attributes": {
-            "openinference.span.kind": "CHAIN",
+            "openinference.span.kind": "CHAIN" if is_whole or not trace.get("input") else "AGENT",
             "input.value": trace.get("input"),
             "output.value": trace.get("output"),
             "session.id": trace.get("sessionId"),
         },
     }
     return [whole, *spans]
+
+
+def _failed_observation(spans: Sequence[Mapping[str, Any]], root: str) -> Mapping[str, Any]:
+    """The last of the outermost observations of a trace, where it failed and gave nothing; empty
+    where it did not. A trace of Langfuse has no level of its own.
+    """
+    outer = [each for each in spans if each["parent_id"] == root]
+    last = max(outer, key=lambda each: str(each.get("start_time")), default={})
+    has_failed = bool(last) and last["status"]["code"] == 2
+    return last if has_failed and last["attributes"]["output.value"] is None else {}
 
 
 def span_of_observation(observation: Mapping[str, Any], root: str = "") -> Mapping[str, Any]:

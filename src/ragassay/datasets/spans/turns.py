@@ -16,6 +16,8 @@ from typing import Any
 from ragassay.datasets.names import TEXT_KEYS
 from ragassay.datasets.outputs import part, question_in, response_in
 from ragassay.datasets.spans import names
+from ragassay.datasets.spans.answers import as_json, joined, named_number
+from ragassay.datasets.spans.calls import asked_in_call, is_call
 from ragassay.datasets.spans.documents import Found, Retrieval, contexts_of
 from ragassay.datasets.spans.figures import figures_of
 from ragassay.datasets.spans.messages import answered, asked, variables
@@ -25,6 +27,7 @@ from ragassay.datasets.spans.tree import everything, forest, outermost
 # What frameworks of Python log of objects that are no JSON: "ChatMessage(_role=...", "<TextNode(".
 _PRINTED_OBJECT = re.compile(r"<?[A-Z]\w*\(\w+=")
 _APPLICATION = ("AGENT", "CHAIN")
+_RETRIEVING = ("RETRIEVER", "RERANKER")
 _ENVELOPE = frozenset({"inputs", "outputs", "tags", "metadata", "kwargs"})
 _NANOSECONDS = 1e9
 _LONGEST = 10**18
@@ -68,12 +71,20 @@ def turns_of(spans: Sequence[Mapping[str, Any]]) -> list[Turn]:
 
 
 def fields_of_spans(spans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Those of question, response and contexts that the spans say, as one turn."""
+    """Those of question, response, contexts, error and cluster that the spans say, as one turn;
+    nothing of mere pieces of one.
+    """
     roots = _from_the_root(_without_checks(forest(spans)))
-    if not roots:
+    if all(map(_is_piece, roots)):
         return {}
     turn = _turn(roots, None)
-    said = {"question": turn.question, "response": turn.response, "contexts": turn.contexts}
+    said = {
+        "question": turn.question,
+        "response": turn.response,
+        "contexts": turn.contexts,
+        "error": turn.error,
+        "cluster": turn.session,
+    }
     return {name: value for name, value in said.items() if value is not None}
 
 
@@ -100,10 +111,11 @@ def _from_the_root(roots: Sequence[Span]) -> list[Span]:
 
 def _is_application(roots: Sequence[Span]) -> bool:
     """Whether anything was asked here: a model, an agent, a retriever; or a chain was run that was
-    given a text and gave one, or failed before it asked anything of them.
+    given a text and gave one, or failed before it asked anything of them. A retrieval whose parent
+    did not come is a piece of a turn, which nobody can tell from it.
     """
     chains: list[Span] = []
-    for span in everything(roots):
+    for span in everything([root for root in roots if not _is_piece(root)]):
         if span.kind in ("LLM", "AGENT", "RETRIEVER", "RERANKER"):
             return True
         if span.kind == "CHAIN":
@@ -114,9 +126,14 @@ def _is_application(roots: Sequence[Span]) -> bool:
     return False
 
 
+def _is_piece(root: Span) -> bool:
+    return bool(root.parent) and root.kind in (*_RETRIEVING, "TOOL")
+
+
 def _parts(roots: Sequence[Span]) -> list[list[Span]]:
     """The spans of each turn, as a forest. Several turns lie in one root that says nothing itself,
-    and each of them was asked something else, that no turn before it had answered.
+    and each of them was asked something else, that no turn before it had answered. Each asks a
+    model; where nothing in the root does, they are calls of one function that retrieves.
     """
     whole = [list(roots)]
     if len(roots) != 1 or _says(roots[0]) or roots[0].kind == "LLM":
@@ -129,11 +146,29 @@ def _parts(roots: Sequence[Span]) -> list[list[Span]]:
         question, response = _question_of(span), _response_of(span)
         if question is None or (response is None and span.error is None) or question in texts:
             return whole
-        if not any(inner.kind in ("LLM", "AGENT") for inner in everything([span])):
-            return whole
         texts.add(question)
         texts.add(response or "")
-    return parts if len(parts) > 1 else whole
+    spans = [span for (span,) in parts]
+    return parts if len(parts) > 1 and _are_turns(spans, roots) else whole
+
+
+def _are_turns(spans: Sequence[Span], roots: Sequence[Span]) -> bool:
+    """Whether spans that were asked and answered may be turns of a user, and are not the steps of
+    one.
+    """
+    models = ("LLM", "AGENT")
+    if all(_holds([span], models) for span in spans):
+        return True
+    is_one_function = len({span.name for span in spans}) == 1
+    return (
+        is_one_function
+        and not _holds(roots, models)
+        and all(_holds([span], _RETRIEVING) for span in spans)
+    )
+
+
+def _holds(spans: Sequence[Span], kinds: Sequence[str]) -> bool:
+    return any(span.kind in kinds for span in everything(spans))
 
 
 def _is_said_application(span: Span) -> bool:
@@ -153,9 +188,9 @@ def _turn(spans: Sequence[Span], session: str | None) -> Turn:
     error = _error(spans)
     missing: dict[str, str] = {}
     if question is None:
-        missing["question"] = "no content"
+        missing["question"] = _why_missing(spans, names.INPUTS)
     if response is None and error is None:
-        missing["response"] = "no content"
+        missing["response"] = _why_missing(spans, names.OUTPUTS)
     # A turn that failed may have done so before anything was retrieved: nothing has to be set.
     if found.documents is None and (response is not None or error is None):
         missing["contexts"] = found.missing
@@ -176,6 +211,14 @@ def _turn(spans: Sequence[Span], session: str | None) -> Turn:
         found.retrievals,
         error,
     )
+
+
+def _why_missing(spans: Sequence[Span], keys: Sequence[str]) -> str:
+    """Why a field is not there, as `missing.remedy` takes it: what is recorded in a form that is
+    not read must not be taken for hidden.
+    """
+    is_recorded = any(span.value(keys) is not None for span in _entries(spans))
+    return "no known form" if is_recorded else "no content"
 
 
 def _seconds(span: Span) -> float | None:
@@ -235,6 +278,9 @@ def _question(spans: Sequence[Span], found: Found) -> tuple[str | None, str]:
         text = _question_of(span)
         if text:
             return text, f"{_source_of_question(span)} of {_place(span, spans)}"
+    text = _asked_of_all_steps(spans)
+    if text:
+        return text, "what each step was asked"
     text, source = _question_in_first_prompt(spans, found)
     if text:
         return text, source
@@ -251,6 +297,14 @@ def _question(spans: Sequence[Span], found: Found) -> tuple[str | None, str]:
         if retrieval.query:
             return retrieval.query, "the query of the first retrieval"
     return None, ""
+
+
+def _asked_of_all_steps(spans: Sequence[Span]) -> str | None:
+    """What several steps in a root that says nothing were all asked: the same question."""
+    if spans[0].parent or _says(spans[0]):
+        return None
+    steps = list(outermost(spans[0].children, _is_said_application))
+    return _only({_question_of(step) or "" for step in steps}) if len(steps) > 1 else None
 
 
 def _question_in_first_prompt(spans: Sequence[Span], found: Found) -> tuple[str | None, str]:
@@ -278,7 +332,10 @@ def _is_asked(model: Span) -> bool:
 
 
 def _place(span: Span, spans: Sequence[Span]) -> str:
-    return "the root" if span is spans[0] else "the agent"
+    if span is not spans[0]:
+        return "the agent"
+    is_waiting = bool(span.parent) and span.holder is None
+    return "the outermost span, whose parent did not come" if is_waiting else "the root"
 
 
 def _first_asked(span: Span) -> str | None:
@@ -343,6 +400,8 @@ def _text_asked(value: Any) -> str | None:
     value = _out_of(value, "inputs")
     if isinstance(value, str):
         return value
+    if is_call(value):
+        return asked_in_call(value)
     text = question_in(value)
     return _asked_of_components(value) if text is None else text
 
@@ -405,6 +464,8 @@ def _response(spans: Sequence[Span]) -> tuple[str | None, str]:
     """(what the user was answered, where it was read)."""
     for span in _entries(spans):
         text = _response_of(span)
+        if text is None:
+            text = named_number(_output_of(span))
         if text is not None:
             name = span.source(names.OUTPUTS) or span.source(names.OUTPUT_MESSAGES) or "messages"
             return text, f"{name} of {_place(span, spans)}"
@@ -417,8 +478,24 @@ def _response(spans: Sequence[Span]) -> tuple[str | None, str]:
             if text is not None:
                 return text, "the last answer of a model"
         if span.error is not None:
-            break  # what an earlier call gave was input to this one, and no answer
+            return None, ""  # what an earlier call gave was input to this one, and no answer
+    return _response_as_json(spans)
+
+
+def _response_as_json(spans: Sequence[Span]) -> tuple[str | None, str]:
+    """As `_response`, of an application that gave JSON under names that are not known: the user, or
+    a program, was given it as it is.
+    """
+    # What indexing gave is no answer.
+    for span in _entries(spans) if _is_application(spans) else ():
+        text = as_json(_output_of(span)) if span.kind in ("", *_APPLICATION) else None
+        if text is not None:
+            return text, f"{span.source(names.OUTPUTS)} of {_place(span, spans)}, as JSON"
     return None, ""
+
+
+def _output_of(span: Span) -> Any:
+    return _out_of(span.value(names.OUTPUTS), "outputs")
 
 
 def _response_of(span: Span) -> str | None:
@@ -427,9 +504,12 @@ def _response_of(span: Span) -> str | None:
         text = answered(span)
         if text is not None:
             return text
-    value = span.value(names.OUTPUTS)
-    value = _out_of(value, "outputs")
-    text = value if isinstance(value, str) else response_in(value)
+    value = _output_of(span)
+    if isinstance(value, list) and span.kind in _RETRIEVING:
+        return None  # documents
+    text = value if isinstance(value, str) else joined(value)
+    if text is None:
+        text = response_in(value)
     if isinstance(text, str) and not _PRINTED_OBJECT.match(text) and text != names.HIDDEN:
         return text
     return answered(span)
