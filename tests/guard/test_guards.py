@@ -210,6 +210,13 @@ def test_chunks_are_filtered_where_they_stand(returned, expected) -> None:
     assert asyncio.run(retrieve("q")) == expected
 
 
+class Hostile:
+    """An object of which nothing can be asked."""
+
+    def __getattr__(self, name: str) -> object:
+        raise RuntimeError("no")
+
+
 @dataclass
 class Answer:
     source_nodes: list[str]
@@ -237,6 +244,7 @@ def test_objects_and_arrays_keep_their_kind_where_they_can_be_changed() -> None:
         {"1": "good", "2": "spam"},
         {"foo": ["spam"]},
         {"documents": np.zeros((2, 2))},
+        {"documents": Hostile(), "context": "good"},
         {"messages": [{"role": "tool", "content": "spam"}]},
         b"spam",
         7,
@@ -276,13 +284,6 @@ def test_chunks_that_are_not_judged_take_the_way_that_was_named() -> None:
     assert [chunk.score for chunk in kept.chunks] == [1.0, None, 0.0]
     assert kept.reason == ("1 of 3 chunks kept unjudged: the metric raised ValueError: odd")
     assert filter_guard(picky, on_error="block").check(question="q", contexts=chunks).kept == (0,)
-
-
-class Hostile:
-    """An object of which nothing can be asked."""
-
-    def __getattr__(self, name: str) -> object:
-        raise RuntimeError("no")
 
 
 def test_documents_that_cannot_be_read_do_not_shift_the_others() -> None:
@@ -589,7 +590,7 @@ def test_shadows_are_bounded() -> None:
         release.wait(20)
         return True
 
-    made = output_guard(slow, shadow=True, on_result=results.append, deadline_ms=300)
+    made = output_guard(slow, shadow=True, on_result=results.append)
     answer = made(lambda question: "text")
     for _ in range(MOST_IN_SHADOW + 5):
         answer("q")

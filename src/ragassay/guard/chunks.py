@@ -42,15 +42,17 @@ def chunks_in(returned: object) -> Chunks | None:
         return Chunks([], lambda kept: None)
     documents: list[Any] = []
     only = _read(returned, documents, _DEEPEST)
-    if only is None and readable(returned) is not UNREADABLE:
-        only = _read_one(returned, documents)
-    return None if only is None else Chunks(documents, only)
+    if only is not None:
+        return Chunks(documents, only)
+    if readable(returned) is UNREADABLE:
+        return None
+    return Chunks([returned], lambda kept: returned if kept else None)
 
 
 def _read(value: Any, documents: list[Any], depth: int) -> Only | None:
     """Add the chunks of a value to the documents. None where it has none that can be read."""
     if isinstance(value, str):
-        return _read_one(value, documents)
+        return _read_text(value, documents)
     if not depth or value is None or isinstance(value, bytes | bytearray):
         return None
     if isinstance(value, Iterator):
@@ -62,12 +64,11 @@ def _read(value: Any, documents: list[Any], depth: int) -> Only | None:
     return _read_object(value, documents, depth)
 
 
-def _read_one(value: Any, documents: list[Any]) -> Only:
-    """A text or document that is the only chunk."""
+def _read_text(text: str, documents: list[Any]) -> Only:
+    """A text that is the only chunk."""
     place = len(documents)
-    nothing = "" if isinstance(value, str) else None
-    documents.append(value)
-    return lambda kept: value if place in kept else nothing
+    documents.append(text)
+    return lambda kept: text if place in kept else ""
 
 
 def _read_list(value: Collection[Any], documents: list[Any], *, may_be_batch: bool) -> Only:
@@ -111,6 +112,8 @@ def _read_fields(value: Any, documents: list[Any], depth: int) -> Only | None:
             if only is not None:
                 changes[name] = only
                 changes |= _lists_beside(value, range(start, len(documents)))
+            elif names is _TIERS[0] and not _holds_none(part(value, (name,))):
+                return None  # what is named chunks would be passed on unread
         if changes:
             return lambda kept: _changed(value, {name: changes[name](kept) for name in changes})
     return None
@@ -128,6 +131,13 @@ def _read_field(field: Any, name: str, documents: list[Any], depth: int) -> Only
     if isinstance(field, str) and name not in _TIERS[0]:
         return None
     return _read(field, documents, depth - 1)
+
+
+def _holds_none(field: Any) -> bool:
+    """Whether a field that was not read is none of chunks: it is not there, says one thing about
+    them, or names other things.
+    """
+    return field is None or isinstance(field, Mapping | int | float)
 
 
 def _lists_beside(value: Any, places: range) -> dict[str, Only]:
