@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import statistics
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -144,9 +147,128 @@ def test_a_filter_keeps_the_very_objects_in_their_order(texts, as_tuple) -> None
     assert [id(chunk) for chunk in kept] == [id(chunk) for chunk in expected]
 
 
-def test_documents_inside_a_result_are_filtered_there() -> None:
-    result = filter_guard()(lambda query: {"documents": ["good", "spam"], "took": 3})("q")
-    assert result == {"documents": ["good"], "took": 3}
+def texts(*words: str) -> list[dict[str, str]]:
+    return [{"text": word} for word in words]
+
+
+@pytest.mark.parametrize(
+    ("returned", "expected"),
+    [
+        (lambda: {"documents": ["good", "spam"], "took": 3}, {"documents": ["good"], "took": 3}),
+        (
+            lambda: {"retriever": {"documents": texts("good", "spam")}, "took": {"ms": 3}},
+            {"retriever": {"documents": texts("good")}, "took": {"ms": 3}},
+        ),
+        (
+            lambda: {"search": {"documents": texts("spam")}, "rank": {"documents": texts("good")}},
+            {"search": {"documents": []}, "rank": {"documents": texts("good")}},
+        ),
+        (lambda: {"result": {"contexts": ("good", "spam")}}, {"result": {"contexts": ("good",)}}),
+        (lambda: {"output": {"chunks": ["spam"]}}, {"output": {"chunks": []}}),
+        (lambda: {"passages": iter(["spam", "good"])}, {"passages": ["good"]}),
+        (
+            lambda: {"matches": [{"id": "1", "metadata": {"text": t}} for t in ("good", "spam")]},
+            {"matches": [{"id": "1", "metadata": {"text": "good"}}]},
+        ),
+        (
+            lambda: {"hits": {"hits": [{"_source": {"text": t}} for t in ("spam", "good")]}},
+            {"hits": {"hits": [{"_source": {"text": "good"}}]}},
+        ),
+        (
+            lambda: {
+                "ids": [["1", "2"]],
+                "documents": [["spam", "good"]],
+                "distances": [[0.1, 0.2]],
+                "metadatas": None,
+            },
+            {"ids": [["2"]], "documents": [["good"]], "distances": [[0.2]], "metadatas": None},
+        ),
+        (
+            lambda: {"documents": ["spam", "good"], "scores": [1, 2]},
+            {"documents": ["good"], "scores": [2]},
+        ),
+        (
+            lambda: {"documents": ["good", "spam"], "context": "good spam"},
+            {"documents": ["good"], "context": ""},
+        ),
+        (lambda: (each for each in ["good", "spam"]), ["good"]),
+        (lambda: map(str, ["good", "spam"]), ["good"]),
+        (lambda: {"good", "spam"}, {"good"}),
+        (lambda: "spam and more", ""),
+        (lambda: {"text": "spam"}, None),
+        (lambda: None, None),
+    ],
+)
+def test_chunks_are_filtered_where_they_stand(returned, expected) -> None:
+    filtered = filter_guard()(lambda query: returned())("q")
+    assert filtered == expected
+
+    @filter_guard()
+    async def retrieve(query: str) -> object:
+        return returned()
+
+    assert asyncio.run(retrieve("q")) == expected
+
+
+class Hostile:
+    """An object of which nothing can be asked."""
+
+    def __getattr__(self, name: str) -> object:
+        raise RuntimeError("no")
+
+
+@dataclass
+class Answer:
+    source_nodes: list[str]
+    took: int = 3
+
+
+@dataclass(frozen=True)
+class Frozen:
+    documents: list[str]
+
+
+def test_objects_and_arrays_keep_their_kind_where_they_can_be_changed() -> None:
+    whole = Answer(["good", "spam"])
+    assert filter_guard()(lambda query: whole)("q") == Answer(["good"])
+    assert whole == Answer(["good", "spam"])
+    assert filter_guard()(lambda query: Frozen(["good", "spam"]))("q") == ["good"]
+    array = filter_guard()(lambda query: np.array(["spam", "good"]))("q")
+    assert isinstance(array, np.ndarray)
+    assert array.tolist() == ["good"]
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        {"1": "good", "2": "spam"},
+        {"foo": ["spam"]},
+        {"documents": np.zeros((2, 2))},
+        {"documents": Hostile(), "context": "good"},
+        {"messages": [{"role": "tool", "content": "spam"}]},
+        b"spam",
+        7,
+    ],
+)
+def test_what_holds_no_chunks_that_can_be_read_takes_the_way_that_was_named(
+    returned, caplog
+) -> None:
+    results: list[guard.GuardResult] = []
+    for on_error, expected in (("block", []), ("pass", returned)):
+        options = {"on_error": on_error, "on_result": results.append}
+        passed_on = filter_guard(**options)(lambda query: returned)("q")
+        assert passed_on is returned if on_error == "pass" else passed_on == expected
+        assert (results[-1].verdict, results[-1].judged) == (on_error, False)
+        assert results[-1].summary == (
+            f"not judged, so on_error='{on_error}' decides: "
+            "the guard was given no contexts that can be read"
+        )
+    warnings = [each for each in caplog.records if each.levelname == "WARNING"]
+    assert len(warnings) == 2
+
+
+def test_in_shadow_mode_an_iterator_of_chunks_is_passed_on_whole() -> None:
+    assert filter_guard(shadow=True)(lambda query: iter(["good", "spam"]))("q") == ["good", "spam"]
 
 
 def test_chunks_that_are_not_judged_take_the_way_that_was_named() -> None:
@@ -164,22 +286,31 @@ def test_chunks_that_are_not_judged_take_the_way_that_was_named() -> None:
     assert filter_guard(picky, on_error="block").check(question="q", contexts=chunks).kept == (0,)
 
 
-class Hostile:
-    """An object of which nothing can be asked."""
-
-    def __getattr__(self, name: str) -> object:
-        raise RuntimeError("no")
-
-
 def test_documents_that_cannot_be_read_do_not_shift_the_others() -> None:
     chunks = [Hostile(), "fine", {"image": "x"}, "spam", "good"]
 
     @ragassay.metric
     def has_text(contexts: list[str]) -> bool:
-        return contexts[0] not in ("", "spam")
+        assert contexts[0]
+        return contexts[0] != "spam"
 
-    assert filter_guard(has_text).check(question="q", contexts=chunks).kept == (1, 4)
-    assert filter_guard(has_text)(lambda query: chunks)("q") == ["fine", "good"]
+    strict = filter_guard(has_text, on_error="block")
+    result = strict.check(question="q", contexts=chunks)
+    assert (result.kept, result.judged) == ((1, 4), True)
+    assert result.reason == "2 of 5 chunks dropped unjudged: its text cannot be read"
+    assert strict(lambda query: chunks)("q") == ["fine", "good"]
+    assert filter_guard(has_text).check(question="q", contexts=chunks).kept == (0, 1, 2, 4)
+    assert strict(lambda query: chunks[:1])("q") == []
+    assert filter_guard(has_text)(lambda query: chunks[:1])("q") == chunks[:1]
+
+
+def test_chunks_that_cannot_be_read_do_not_shift_a_metric_that_scores_each() -> None:
+    relevance = filter_guard("context_relevance", at_least=0.5, on_error="block")
+    opened = "The harbour bridge opened in May 1932."
+    chunks = [Hostile(), "The zoo feeds two pandas.", opened, {"weird": "spam"}]
+    result = relevance.check(question="When did the harbour bridge open?", contexts=chunks)
+    assert result.kept == (2,)
+    assert [chunk.score is None for chunk in result.chunks] == [True, False, False, True]
 
 
 @pytest.mark.parametrize("on_error", ["block", "pass"])
@@ -238,6 +369,62 @@ def test_what_stands_in_for_a_blocked_answer() -> None:
     )
     assert output_guard(instead=None)(answer)("q") is None
     assert output_guard(instead=lambda result: result.metric)(answer)("q") == "polite"
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        ["kind", "rude"],
+        {"answer": ["kind", "rude"]},
+        {"answer": "kind", "response": "rude"},
+        {"choices": [{"message": {"content": text}} for text in ("kind", "rude")]},
+        {"generations": [[{"text": "kind"}, {"text": "rude"}]]},
+        {"replies": ["kind", "rude"]},
+        {"llm": {"replies": texts("kind", "rude")}},
+        {"messages": [{"role": "assistant", "content": text} for text in ("rude", "kind")]},
+        {"result": {"answer": "rude"}},
+    ],
+)
+def test_of_several_texts_the_worst_counts(returned) -> None:
+    results: list[guard.GuardResult] = []
+    guarded = output_guard(instead="blocked", on_result=results.append)
+    assert guarded(lambda question: returned)("q") == "blocked"
+    assert (results[-1].score, results[-1].judged) == (0.0, True)
+    friendly = json.loads(json.dumps(returned).replace("rude", "good"))
+    assert guarded(lambda question: friendly)("q") is friendly
+
+
+def test_of_several_texts_one_that_is_not_judged_takes_the_way_that_was_named() -> None:
+    @ragassay.metric
+    def picky(response: str) -> bool:
+        if response == "odd":
+            raise ValueError("odd")
+        return response != "rude"
+
+    def verdict(on_error: str, *response: str) -> tuple[str, bool]:
+        result = output_guard(picky, on_error=on_error).check(response=response)
+        return result.verdict, result.judged
+
+    assert verdict("pass", "kind", "odd") == ("pass", False)
+    assert verdict("block", "kind", "odd") == ("block", False)
+    assert verdict("pass", "odd", "rude") == ("block", True)
+    assert verdict("block", " ", "kind") == ("pass", True)
+
+
+@pytest.mark.parametrize("metric", ["groundedness", broken])
+def test_the_summary_and_the_message_quote_nothing_of_the_answer(metric) -> None:
+    guarded = output_guard(metric, at_least=0.5, contexts=lambda call: ["It opened in 1932."])
+    with pytest.raises(guard.Blocked) as blocked:
+        guarded(lambda question: "It opened in 1957.")("q")
+    result = blocked.value.result
+    if metric == "groundedness":
+        assert result.summary == "groundedness is 0.00, at least 0.5 is asked"
+        assert "1957" in result.reason
+    else:
+        assert result.summary == "not judged, so on_error='block' decides"
+        assert result.reason.endswith("the metric raised ValueError: no such thing")
+    assert result.summary in str(blocked.value)
+    assert "1957" not in str(blocked.value)
 
 
 @pytest.mark.parametrize(
@@ -403,7 +590,7 @@ def test_shadows_are_bounded() -> None:
         release.wait(20)
         return True
 
-    made = output_guard(slow, shadow=True, on_result=results.append, deadline_ms=300)
+    made = output_guard(slow, shadow=True, on_result=results.append)
     answer = made(lambda question: "text")
     for _ in range(MOST_IN_SHADOW + 5):
         answer("q")

@@ -509,6 +509,20 @@ def test_what_a_judge_runs_is_in_no_trace() -> None:
     assert names == ["block_output", "answer"]
 
 
+def test_the_span_of_a_guard_quotes_nothing_of_the_answer_it_blocks() -> None:
+    @ragassay.trace
+    @ragassay.guard.block_output(
+        "groundedness", at_least=0.5, on_error="block", deadline_ms=60_000, instead="blocked"
+    )
+    def answer(question: str, contexts: list[str]) -> str:
+        return "It opened in 1957."
+
+    assert answer("When did it open?", ["It opened in 1932."]) == "blocked"
+    (span,) = [each for each in written() if each["name"] == "block_output"]
+    assert "groundedness is 0.00, at least 0.5 is asked" in json.dumps(span)
+    assert "19" not in json.dumps(span["attributes"]["ragassay.guard.reason"])
+
+
 INSTRUMENTED = """
 import asyncio, ragassay
 from opentelemetry import context

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import copy
 import json
+import re
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from ragassay.tracing.wire import BadExport
 from support.otlp_json import openinference_request, request, span
 
 TRACE = "5b8efff798038103d269b633813fc60c"
-DEEP = 200
+DEEP = 90
 
 
 def protobuf(export: dict[str, Any]) -> bytes:
@@ -36,7 +37,9 @@ def protobuf(export: dict[str, Any]) -> bytes:
                 ids.append(
                     {name: each.pop(name, "") for name in ("traceId", "spanId", "parentSpanId")}
                 )
-    message = json_format.ParseDict(plain, ExportTraceServiceRequest())
+    message = json_format.ParseDict(
+        plain, ExportTraceServiceRequest(), max_recursion_depth=2 * DEEP + 10
+    )
     spans = [
         each
         for resource in message.resource_spans
@@ -185,12 +188,43 @@ def deep_value(depth: int) -> dict[str, Any]:
     return value
 
 
-def test_a_value_that_is_too_deep_is_rejected_alone() -> None:
+@pytest.mark.parametrize("is_json", [True, False])
+@pytest.mark.parametrize(("depth", "taken"), [(48, 2), (49, 2), (50, 1), (DEEP, 1)])
+def test_a_value_that_is_too_deep_is_rejected_alone_in_both_encodings(
+    depth: int, taken: int, is_json: bool
+) -> None:
     deep = span(TRACE, 2, 1, {})
-    deep["attributes"] = [{"key": "deep", "value": deep_value(DEEP)}]
+    deep["attributes"] = [{"key": "deep", "value": deep_value(depth)}]
     export = request([span(TRACE, 1, None, {}), deep])
-    batch = decode("traces", json.dumps(export).encode(), is_json=True)
-    assert (len(batch.spans), dict(batch.rejected)) == (1, {"it cannot be decoded": 1})
+    body = json.dumps(export).encode() if is_json else protobuf(export)
+    batch = decode("traces", body, is_json)
+    rejected = {"it cannot be decoded": 1} if taken == 1 else {}
+    assert (len(batch.spans), dict(batch.rejected)) == (taken, rejected)
+
+
+def named_as_protobuf(value: Any) -> Any:
+    """An object of JSON with the names of its fields as protobuf writes them."""
+    if isinstance(value, list):
+        return [named_as_protobuf(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        re.sub("[A-Z]", lambda each: f"_{each[0].lower()}", name): named_as_protobuf(each)
+        for name, each in value.items()
+    }
+
+
+def test_the_names_of_protobuf_and_the_old_names_are_read_as_the_same() -> None:
+    export = openinference_request("Q?", "A", [("one", ["a", "b"])])
+    expected = decode("traces", json.dumps(export).encode(), is_json=True)
+    assert expected.spans
+    old = copy.deepcopy(export)
+    for resource in old["resourceSpans"]:
+        resource["instrumentationLibrarySpans"] = resource.pop("scopeSpans")
+        for scope in resource["instrumentationLibrarySpans"]:
+            scope["instrumentationLibrary"] = scope.pop("scope", {})
+    for other in (named_as_protobuf(export), old, named_as_protobuf(old)):
+        assert decode("traces", json.dumps(other).encode(), is_json=True) == expected
 
 
 @pytest.mark.parametrize(
@@ -202,6 +236,8 @@ def test_a_value_that_is_too_deep_is_rejected_alone() -> None:
         b'{"resourceSpans": [1]}',
         b'{"resourceLogs": []}',
         b'{"resourceSpans": [{"scopeSpans": [{"spans": 1}]}]}',
+        b'{"resourceSpans": [{"resource": {}, "spans": [{}]}]}',
+        b'{"resourceSpans": [{"scopeSpans": [{"span": [{}]}]}]}',
         b"nothing",
     ],
 )

@@ -227,12 +227,15 @@ def test_a_locked_store_is_answered_with_503_and_nothing_acknowledged_is_lost(
         refused = receiver.post("/v1/traces", export(2).SerializeToString(), PROTOBUF)
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
         assert time.monotonic() - began < 2
+        ready = httpx.get(f"{receiver.address}/readyz")
+        assert (ready.status_code, ready.text) == (503, "the store does not answer now\n")
         other.execute("COMMIT")
         # It comes again, as its sender was told, and is there once.
         until = time.monotonic() + 120
         while receiver.post("/v1/traces", export(2).SerializeToString(), PROTOBUF).is_error:
             assert time.monotonic() < until
         assert other.execute("SELECT count(*) FROM spans").fetchone() == (6,)
+        assert httpx.get(f"{receiver.address}/readyz").text == "ready\n"
         other.close()
 
 

@@ -10,7 +10,7 @@ program may return both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -93,6 +93,51 @@ def response_in(output: object) -> str | None:
             if isinstance(offered, list | tuple) and offered:
                 return _offered_text(offered[0])
     return text_of(output)
+
+
+def responses_in(output: object) -> list[str]:
+    """All texts of an output that may be its response: several replies, choices or names; none
+    where it has none.
+    """
+    if isinstance(output, str):
+        return [output]
+    if isinstance(output, list | tuple) and output and isinstance(output[0], str):
+        return _texts(output)
+    for value in _levels(output):
+        texts = _texts(_responses_at(value))
+        if texts:
+            return texts
+    return _texts([output])
+
+
+def _responses_at(value: object) -> Iterator[object]:
+    """What may be a response in an object, apart from what lies in its wrappers."""
+    for name in RESPONSE_NAMES:
+        named = part(value, (name,))
+        is_list_of_texts = isinstance(named, list | tuple) and all(
+            isinstance(each, str) for each in named
+        )
+        yield from named if is_list_of_texts else [named]
+    messages = messages_in(value)
+    if messages:
+        yield from replies_to_last(messages)
+        return
+    for answers in _component_lists(value, "answers"):
+        built = [unwrapped(answer) for answer in answers]
+        yield from [answer for answer in built if part(answer, ("data",)) is not None]
+    for replies in _component_lists(value, "replies"):
+        yield from replies
+    for name in ("choices", "generations"):
+        offered = part(value, (name,))
+        for choice in offered if isinstance(offered, list | tuple) else ():
+            for each in choice if isinstance(choice, list | tuple) else [choice]:
+                yield _offered_text(each)
+
+
+def _texts(values: Iterable[object]) -> list[str]:
+    """The texts of these, each once."""
+    texts = [text_of(value) for value in values]
+    return list(dict.fromkeys([text for text in texts if text is not None]))
 
 
 def _offered_text(choice: object) -> str | None:
@@ -180,6 +225,17 @@ def last_reply(messages: Sequence[Message]) -> str | None:
         if message.role == "assistant" and message.text:
             return message.text
     return None
+
+
+def replies_to_last(messages: Sequence[Message]) -> list[str]:
+    """All that the assistant said after the last turn of the user."""
+    replies: list[str] = []
+    for message in messages:
+        if message.role == "user":
+            replies = []
+        elif message.role == "assistant" and message.text:
+            replies.append(message.text)
+    return replies
 
 
 def tool_results(messages: Sequence[Message]) -> list[object] | None:

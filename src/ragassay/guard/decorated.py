@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ragassay.core import Context, SetupError
-from ragassay.guard.fields import CallFields, Source, response_of
+from ragassay.guard.chunks import Chunks, chunks_in
+from ragassay.guard.fields import CallFields, Source, responses_of
 from ragassay.guard.streaming import astream_of, stream_of
 from ragassay.instrument import retrieved
-from ragassay.instrument.documents import listed, readable
+from ragassay.instrument.documents import UNREADABLE, readable
 
 if TYPE_CHECKING:
     from ragassay.guard.guards import Guard
@@ -26,19 +27,11 @@ def guard_contexts(guard: Guard, function: F, *, question: Source = None) -> F:
     _need_question(fields, "context_filter")
     _refuse_generators(function, "context_filter")
 
-    def begin(args: Any, kwargs: Any, returned: object) -> dict[str, Any] | None:
-        """What is judged of a call; None where it returned no documents."""
-        documents = listed(returned)
-        if documents is None:
-            return None
+    def begin(args: Any, kwargs: Any, chunks: Chunks | None) -> dict[str, Any]:
+        """What is judged of a call: of chunks that cannot be read, that there are none."""
         # One context for each document: positions must be those of what was returned.
-        contexts = [readable(document) for document in documents]
+        contexts = None if chunks is None else [readable(each) for each in chunks.documents]
         return {"question": fields.question(args, kwargs), "contexts": contexts}
-
-    def end(returned: object, result: GuardResult | None) -> object:
-        kept = returned if result is None else _kept(returned, result)
-        retrieved.add([readable(document) for document in listed(kept) or ()])
-        return kept
 
     if inspect.iscoroutinefunction(function):
 
@@ -47,11 +40,12 @@ def guard_contexts(guard: Guard, function: F, *, question: Source = None) -> F:
             # What a retriever inside collects is not what this one passes on.
             with retrieved.apart():
                 returned = await function(*args, **kwargs)
-            row = begin(args, kwargs, returned)
-            if row is None or guard.settings.shadow:
-                _look_on(guard, row)
-                return end(returned, None)
-            return end(returned, await guard.acheck(**row))
+                chunks = chunks_in(returned)
+            row = begin(args, kwargs, chunks)
+            if guard.settings.shadow:
+                guard.look_on(**row)
+                return _passed_on(returned, chunks, None)
+            return _passed_on(returned, chunks, await guard.acheck(**row))
 
         return cast(F, afiltered)
 
@@ -59,31 +53,26 @@ def guard_contexts(guard: Guard, function: F, *, question: Source = None) -> F:
     def filtered(*args: Any, **kwargs: Any) -> Any:
         with retrieved.apart():
             returned = function(*args, **kwargs)
-        row = begin(args, kwargs, returned)
-        if row is None or guard.settings.shadow:
-            _look_on(guard, row)
-            return end(returned, None)
-        return end(returned, guard.check(**row))
+            chunks = chunks_in(returned)
+        row = begin(args, kwargs, chunks)
+        if guard.settings.shadow:
+            guard.look_on(**row)
+            return _passed_on(returned, chunks, None)
+        return _passed_on(returned, chunks, guard.check(**row))
 
     return cast(F, filtered)
 
 
-def _kept(returned: object, result: GuardResult) -> object:
-    """The documents that are passed on: the very objects, in their order, in the same kind of
-    sequence. What holds the documents in a field is returned with that field alone changed.
+def _passed_on(returned: object, chunks: Chunks | None, result: GuardResult | None) -> object:
+    """What was returned with the chunks that are kept alone: the very objects, in their order,
+    where they stood. result: None where all are.
     """
-    documents = listed(returned)
-    assert documents is not None
-    kept = [documents[position] for position in result.kept]
-    if documents is returned:
-        return tuple(kept) if type(returned) is tuple else kept
-    if isinstance(returned, Mapping):
-        changed = {**returned}
-        for name, value in returned.items():
-            if value is documents:
-                changed[name] = kept
-        return changed
-    return kept
+    if chunks is None:
+        return [] if result is not None and result.blocked else returned
+    kept = range(len(chunks.documents)) if result is None else result.kept
+    contexts = [readable(chunks.documents[place]) for place in kept]
+    retrieved.add([context for context in contexts if context is not UNREADABLE])
+    return chunks.only(frozenset(kept))
 
 
 def guard_input(guard: Guard, function: F, *, question: Source = None) -> F:
@@ -190,7 +179,7 @@ def guard_output(
                 return streamed
             row = call.row(returned)
             if guard.settings.shadow:
-                _look_on(guard, row)
+                guard.look_on(**row)
                 return returned
             result = await guard.acheck(**row)
             return guard.replacement(result) if result.blocked else returned
@@ -207,7 +196,7 @@ def guard_output(
             return streamed
         row = call.row(returned)
         if guard.settings.shadow:
-            _look_on(guard, row)
+            guard.look_on(**row)
             return returned
         result = guard.check(**row)
         return guard.replacement(result) if result.blocked else returned
@@ -229,7 +218,7 @@ class _OutputCall:
 
     def row(self, returned: object) -> dict[str, Any]:
         """What is judged of an answer."""
-        return {**self._without_response(returned), "response": response_of(returned)}
+        return {**self._without_response(returned), "response": responses_of(returned)}
 
     def _without_response(self, returned: object) -> dict[str, Any]:
         contexts: Sequence[Context] | None
@@ -285,11 +274,6 @@ class _OutputCall:
 
 
 _END = object()
-
-
-def _look_on(guard: Guard, row: dict[str, Any] | None) -> None:
-    if row is not None:
-        guard.look_on(**row)
 
 
 def _need_question(fields: CallFields, kind: str) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ragassay.core import Context, SetupError, shorten
 from ragassay.datasets.names import CONTEXT_NAMES, QUESTION_NAMES
-from ragassay.datasets.outputs import contexts_in, question_in, response_in
+from ragassay.datasets.outputs import contexts_in, question_in, responses_in
 from ragassay.instrument.arguments import Argument, named_argument, only_argument, parameters_of
 from ragassay.instrument.documents import as_contexts, listed
 
@@ -134,10 +134,14 @@ def _contexts_of(value: object) -> tuple[Context, ...] | None:
     return None if documents is None else as_contexts(documents)
 
 
-def response_of(returned: object) -> str | None:
-    """The response in what a function returned; None where it holds none that can be read."""
+def responses_of(returned: object) -> Sequence[str] | None:
+    """The texts of the answer in what a function returned, all that whoever called it gets; None
+    where it holds none that can be read.
+    """
+    if isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[0], str):
+        return returned[:1]  # a pair: response and contexts
     try:
-        return response_in(returned)
+        return responses_in(returned) or None
     except Exception:
         _LOGGER.warning("the answer of a guarded call cannot be read", exc_info=True)
         return None

@@ -32,7 +32,7 @@ from ragassay.guard import judging
 from ragassay.guard.result import Blocked, ChunkResult, Decision, GuardResult
 from ragassay.guard.settings import RAISES, Settings
 from ragassay.guard.span import guardrail_span
-from ragassay.instrument.documents import readable
+from ragassay.instrument.documents import UNREADABLE, readable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,10 +65,13 @@ _shadow_lock = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What came of a judgment: Scores, or why there are none."""
+    """What came of a judgment: Scores, or why there are none. detail: more of why, in words that
+    may quote what was judged.
+    """
 
     scores: Sequence[Score] = ()
     failure: str = ""
+    detail: str = ""
 
 
 class Guard:
@@ -97,21 +100,22 @@ class Guard:
         *,
         question: str | None = None,
         contexts: Sequence[object] | None = None,
-        response: str | None = None,
+        response: str | Sequence[str] | None = None,
         before: str = "",
     ) -> GuardResult:
         """Judge a row and decide. Returns at the deadline at the latest, and raises nothing for
         what goes wrong with the judge: `on_error` decides then.
 
+        response: one text, or several that would be shown: each is judged, and the worst counts.
         before: what the answer said ahead of a response that is a part of it. Claims of the
         response are judged with it in view ("It cost 6 million."); its own claims are not.
         """
         started = time.perf_counter()
-        row = self._row(question, contexts, response)
+        rows = self._given(question, contexts, response)
         with guardrail_span(self.settings) as span:
-            result = self._at_once(row, started)
+            result = self._at_once(rows, started)
             if result is None:
-                result = self._result(row, self._wait(row, before, started), started)
+                result = self._result(rows, self._wait(rows, before, started), started)
             span.end_with(result)
         self._report(result)
         return result
@@ -121,16 +125,16 @@ class Guard:
         *,
         question: str | None = None,
         contexts: Sequence[object] | None = None,
-        response: str | None = None,
+        response: str | Sequence[str] | None = None,
         before: str = "",
     ) -> GuardResult:
         """`check` for callers inside an event loop, which is not held up."""
         started = time.perf_counter()
-        row = self._row(question, contexts, response)
+        rows = self._given(question, contexts, response)
         with guardrail_span(self.settings) as span:
-            result = self._at_once(row, started)
+            result = self._at_once(rows, started)
             if result is None:
-                result = self._result(row, await self._await(row, before, started), started)
+                result = self._result(rows, await self._await(rows, before, started), started)
             span.end_with(result)
         self._report(result)
         return result
@@ -140,7 +144,7 @@ class Guard:
         *,
         question: str | None = None,
         contexts: Sequence[object] | None = None,
-        response: str | None = None,
+        response: str | Sequence[str] | None = None,
     ) -> None:
         """Judge a row in the background, for shadow mode: the result goes to `on_result` and the
         log alone.
@@ -149,17 +153,17 @@ class Guard:
         with _shadow_lock:
             room = _shadows < MOST_IN_SHADOW
             _shadows += room
-        row = self._row(question, contexts, response)
+        rows = self._given(question, contexts, response)
         started = time.perf_counter()
         if not room:
             failure = f"{MOST_IN_SHADOW} judgments of guards in shadow mode are under way"
-            self._report(self._result(row, _Outcome(failure=failure), started))
+            self._report(self._result(rows, _Outcome(failure=failure), started))
             return
 
         def look() -> None:
             global _shadows
             try:
-                self.check(question=row.question, contexts=row.contexts, response=row.response)
+                self.check(question=question, contexts=rows[0].contexts, response=response)
             finally:
                 with _shadow_lock:
                     _shadows -= 1
@@ -192,12 +196,23 @@ class Guard:
 
     # -- the row
 
-    def _row(
-        self, question: str | None, contexts: Sequence[object] | None, response: str | None
-    ) -> Sample:
+    def _given(
+        self,
+        question: str | None,
+        contexts: Sequence[object] | None,
+        response: str | Sequence[str] | None,
+    ) -> tuple[Sample, ...]:
+        """What was given, as one row for each response."""
         # One context for each that is given, also for one without a text: places must agree.
         listed = None if contexts is None else tuple([readable(each) for each in contexts])
-        return Sample("guarded", question=question, contexts=listed, response=response)
+        responses = [response] if response is None or isinstance(response, str) else response
+        texts = [text for text in responses if text is None or text.strip()]
+        return tuple(
+            [
+                Sample("guarded", question=question, contexts=listed, response=text)
+                for text in texts or [""]
+            ]
+        )
 
     def _as_judged(self, row: Sample) -> Sample:
         """The row with the question in the response's place, for a metric that reads that alone."""
@@ -213,44 +228,55 @@ class Guard:
     def _scores_chunks(self) -> bool:
         return self.settings.metric.declaration.level == "chunk"
 
-    def _rows(self, row: Sample) -> tuple[Sample, ...]:
+    def _judged_rows(self, rows: tuple[Sample, ...]) -> tuple[Sample, ...]:
         """The rows that are judged: of a metric that does not score each chunk, one a chunk."""
-        if self.settings.kind != "context_filter" or self._scores_chunks:
-            return (self._as_judged(row),)
-        rows: list[Sample] = []
-        for chunk in row.contexts or ():
-            rows.append(Sample(row.id, question=row.question, contexts=(chunk,)))
-        return tuple(rows)
+        if self.settings.kind != "context_filter":
+            return tuple([self._as_judged(row) for row in rows])
+        (row,) = rows
+        chunks = [chunk for chunk in row.contexts or () if chunk is not UNREADABLE]
+        parts = [tuple(chunks)] if self._scores_chunks else [(chunk,) for chunk in chunks]
+        return tuple([Sample(row.id, question=row.question, contexts=each) for each in parts])
 
-    def _at_once(self, row: Sample, started: float) -> GuardResult | None:
+    def _at_once(self, rows: tuple[Sample, ...], started: float) -> GuardResult | None:
         """The result where nothing has to be judged, or nothing can be."""
+        row = rows[0]
         guarded = getattr(row, self.settings.guarded)
         if guarded == () or (isinstance(guarded, str) and not guarded.strip()):
-            reason = f"nothing to judge: the {self.settings.guarded} is empty"
-            return self._made(started, "pass", False, None, reason)
+            summary = f"nothing to judge: the {self.settings.guarded} is empty"
+            return self._made(started, "pass", False, None, summary)
+        failure = self._missing(row)
+        if not failure:
+            return None
+        self._warn_once(failure, failure)
+        return self._result(rows, _Outcome(failure=failure), started)
+
+    def _missing(self, row: Sample) -> str:
+        """Why a row cannot be judged; "" where it can."""
+        if self.settings.kind == "context_filter":
+            if row.contexts is None:
+                return "the guard was given no contexts that can be read"
+            if all(chunk is UNREADABLE for chunk in row.contexts):
+                return "the text of the chunks cannot be read"
         judged = self._as_judged(row)
         for need in self.settings.metric.declaration.needs:
             names = need.split("|")
             if all(getattr(judged, name) is None for name in names):
-                failure = f"the guard was given no {' or '.join(names)}"
-                self._warn_once(failure, failure)
-                return self._result(row, _Outcome(failure=failure), started)
-        return None
+                return f"the guard was given no {' or '.join(names)}"
+        return ""
 
     # -- the judgment
 
-    def _begin(self, row: Sample, before: str) -> Future[list[Score]]:
+    def _begin(self, rows: tuple[Sample, ...], before: str) -> Future[list[Score]]:
         settings = self.settings
-        return judging.submit(
-            settings.metric, settings.options, self._rows(row), settings.deadline, before
-        )
+        judged = self._judged_rows(rows)
+        return judging.submit(settings.metric, settings.options, judged, settings.deadline, before)
 
     def _left(self, started: float) -> float:
         return max(0.0, self.settings.deadline - (time.perf_counter() - started))
 
-    def _wait(self, row: Sample, before: str, started: float) -> _Outcome:
+    def _wait(self, rows: tuple[Sample, ...], before: str, started: float) -> _Outcome:
         try:
-            future = self._begin(row, before)
+            future = self._begin(rows, before)
         except Exception as error:
             return self._failed(error)
         try:
@@ -264,9 +290,9 @@ class Guard:
             future.cancel()
             raise
 
-    async def _await(self, row: Sample, before: str, started: float) -> _Outcome:
+    async def _await(self, rows: tuple[Sample, ...], before: str, started: float) -> _Outcome:
         try:
-            future = self._begin(row, before)
+            future = self._begin(rows, before)
         except Exception as error:
             return self._failed(error)
         # Not awaited itself: a cancelled caller would wait for the judge's own cancellation.
@@ -295,7 +321,8 @@ class Guard:
             reason = f"{error.code}: {error.what}"
             self._warn_once(reason, error)
             return _Outcome(failure=reason)
-        return _Outcome(failure=f"{type(error).__name__}: {shorten(message_of(error), 200)}")
+        detail = shorten(message_of(error), 200)
+        return _Outcome(failure=type(error).__name__, detail=detail)
 
     def _warn_once(self, reason: str, said: object) -> None:
         """A wrong key, or a function that returns no contexts, would else only show as a guard that
@@ -307,61 +334,84 @@ class Guard:
 
     # -- the decision
 
-    def _result(self, row: Sample, outcome: _Outcome, started: float) -> GuardResult:
-        if self.settings.kind == "context_filter":
-            return self._result_of_chunks(row, outcome, started)
+    def _result(self, rows: tuple[Sample, ...], outcome: _Outcome, started: float) -> GuardResult:
+        if self.settings.kind == "context_filter" and rows[0].contexts is not None:
+            return self._result_of_chunks(rows[0].contexts, outcome, started)
         if outcome.failure:
-            return self._unjudged(outcome.failure, started)
-        (score,) = outcome.scores
-        reason = _why_unjudged(score)
-        if reason:
-            return self._unjudged(reason, started)
-        if score.value is None:
-            return self._made(started, "pass", False, None, f"nothing to judge: {score.reason}")
-        verdict = self._verdict(score.value)
-        reason = self._words(score.value, verdict, _explained(score))
-        return self._made(started, verdict, True, score.value, reason)
+            return self._unjudged(started, f": {outcome.failure}", outcome.detail)
+        return self._result_of_texts(outcome.scores, started)
 
-    def _result_of_chunks(self, row: Sample, outcome: _Outcome, started: float) -> GuardResult:
-        chunks: list[ChunkResult] = []
-        for position in range(len(row.contexts or ())):
-            value, failure = None, outcome.failure
-            if not failure:
-                of_parts = self._scores_chunks
-                value, failure = _score_of_chunk(outcome.scores, position, of_parts=of_parts)
-            if value is None:
-                chunks.append(ChunkResult(position, self.settings.on_error, None, failure))
-            else:
-                chunks.append(ChunkResult(position, self._verdict(value), value))
+    def _result_of_texts(self, scores: Sequence[Score], started: float) -> GuardResult:
+        """The result of one text, or of the worst of several."""
+        reasons = [_why_unjudged(score) for score in scores]
+        judged = [
+            score
+            for score, reason in zip(scores, reasons, strict=True)
+            if not reason and score.value is not None
+        ]
+        values = [score.value for score in judged if score.value is not None]
+        value = self.settings.mark.worst(values) if values else None
+        verdict = "pass" if value is None else self._verdict(value)
+        unjudged = [reason for reason in reasons if reason]
+        if unjudged and verdict == "pass":
+            return self._unjudged(started, "", unjudged[0])
+        if value is None:
+            reason = scores[0].reason
+            return self._made(started, "pass", False, None, "nothing to judge", reason)
+        worst = judged[values.index(value)]
+        summary = f"{self.settings.metric} is {value:.2f}, {self.settings.mark} is asked"
+        explained = _explained(worst) if verdict == "block" else ""
+        return self._made(started, verdict, True, value, summary, explained)
+
+    def _result_of_chunks(
+        self, contexts: Sequence[Context], outcome: _Outcome, started: float
+    ) -> GuardResult:
+        chunks = self._chunk_results(contexts, outcome)
         values = [chunk.score for chunk in chunks if chunk.score is not None]
         dropped = sum(chunk.verdict == "block" for chunk in chunks)
-        unjudged = len(chunks) - len(values)
-        reason = f"{dropped} of {len(chunks)} chunks are not {self.settings.mark}"
+        unjudged = [chunk for chunk in chunks if chunk.score is None]
+        summary, detail = f"{dropped} of {len(chunks)} chunks are not {self.settings.mark}", ""
         if unjudged:
-            why = next(chunk.reason for chunk in chunks if chunk.score is None)
             action = "dropped" if self.settings.on_error == "block" else "kept"
-            reason = f"{unjudged} of {len(chunks)} chunks {action} unjudged: {why}"
+            summary = f"{len(unjudged)} of {len(chunks)} chunks {action} unjudged"
+            detail = unjudged[0].reason
+        if outcome.failure:
+            summary, detail = f"{summary}: {outcome.failure}", outcome.detail
         return self._made(
             started,
             "block" if dropped else "pass",
             bool(values),
             sum(values) / len(values) if values else None,
-            reason,
+            summary,
+            detail,
             tuple(chunks),
         )
+
+    def _chunk_results(self, contexts: Sequence[Context], outcome: _Outcome) -> list[ChunkResult]:
+        chunks: list[ChunkResult] = []
+        place = 0  # among those that were judged
+        for position, context in enumerate(contexts):
+            value, why = None, outcome.failure
+            if context is UNREADABLE:
+                why = why or "its text cannot be read"
+                unread = "the text of some chunks cannot be read"
+                self._warn_once(unread, unread)
+            elif not why:
+                value, why = _score_of_chunk(outcome.scores, place, of_parts=self._scores_chunks)
+                place += 1
+            if value is None:
+                chunks.append(ChunkResult(position, self.settings.on_error, None, why))
+            else:
+                chunks.append(ChunkResult(position, self._verdict(value), value))
+        return chunks
 
     def _verdict(self, value: float) -> Decision:
         return "pass" if self.settings.mark.reached_by(value) else "block"
 
-    def _words(self, value: float, verdict: Decision, explained: str) -> str:
+    def _unjudged(self, started: float, why: str, detail: str) -> GuardResult:
         settings = self.settings
-        text = f"{settings.metric} is {value:.2f}, {settings.mark} is asked"
-        return f"{text}: {explained}" if verdict == "block" and explained else text
-
-    def _unjudged(self, reason: str, started: float) -> GuardResult:
-        settings = self.settings
-        words = f"not judged, so on_error={settings.on_error!r} decides: {reason}"
-        return self._made(started, settings.on_error, False, None, words)
+        summary = f"not judged, so on_error={settings.on_error!r} decides{why}"
+        return self._made(started, settings.on_error, False, None, summary, detail)
 
     def _made(
         self,
@@ -369,7 +419,8 @@ class Guard:
         verdict: Decision,
         judged: bool,
         score: float | None,
-        reason: str,
+        summary: str,
+        detail: str = "",
         chunks: tuple[ChunkResult, ...] = (),
     ) -> GuardResult:
         settings = self.settings
@@ -381,7 +432,8 @@ class Guard:
             score=score,
             mark=str(settings.mark),
             latency_ms=1000 * (time.perf_counter() - started),
-            reason=reason,
+            summary=summary,
+            reason=f"{summary}: {detail}" if detail else summary,
             shadow=settings.shadow,
             chunks=chunks,
         )

@@ -30,8 +30,10 @@ class GuardResult:
     is). judged: whether a score decided; else on_error did, or there was nothing to judge. score:
     the metric's value (of a context filter: the mean over the judged chunks), None without one.
     mark: what the score had to reach, in words. latency_ms: milliseconds from the call of the
-    guard to its decision. reason: in words. shadow: the guard only looks on, and nothing was held
-    back. chunks: one for each chunk of a context filter, in the order in which they were given.
+    guard to its decision. summary: why, in words that hold nothing of the texts: for users and
+    traces. reason: the summary with what the judge says, which may quote them. shadow: the guard
+    only looks on, and nothing was held back. chunks: one for each chunk of a context filter, in the
+    order in which they were given.
     """
 
     guard: str
@@ -41,6 +43,7 @@ class GuardResult:
     score: float | None
     mark: str
     latency_ms: float
+    summary: str
     reason: str
     shadow: bool = False
     chunks: tuple[ChunkResult, ...] = ()
@@ -60,11 +63,12 @@ class Blocked(Exception):
     """A guard held back a question or an answer. result: why.
 
     No fault of the application's: it is raised so that nothing can go on with the text by mistake.
-    `instead=` of the guard returns another value in place of raising it.
+    `instead=` of the guard returns another value in place of raising it. Its message holds nothing
+    of the text: it may come to users and into logs.
     """
 
     def __init__(self, result: GuardResult) -> None:
-        super().__init__(f"{result.guard} with {result.metric}: {result.reason}")
+        super().__init__(f"{result.guard} with {result.metric}: {result.summary}")
         self.result = result
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -66,6 +66,10 @@ class Mark:
             return score >= self.at_least
         assert self.at_most is not None
         return score <= self.at_most
+
+    def worst(self, scores: Sequence[float]) -> float:
+        """The one of these that is farthest from passing."""
+        return min(scores) if self.at_least is not None else max(scores)
 
     def __str__(self) -> str:
         if self.at_least is not None:

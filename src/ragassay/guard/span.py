@@ -30,7 +30,7 @@ class GuardrailSpan:
             "ragassay.guard.shadow": result.shadow,
             "ragassay.guard.mark": result.mark,
             "ragassay.guard.latency_ms": round(result.latency_ms, 3),
-            "ragassay.guard.reason": result.reason,
+            "ragassay.guard.reason": result.summary,
         }
         if result.score is not None:
             attributes["ragassay.guard.score"] = result.score

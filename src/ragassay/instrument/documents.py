@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ragassay.core.sample import Context
-from ragassay.datasets.names import TEXT_KEYS
+from ragassay.datasets.names import HIT_WRAPPERS, TEXT_KEYS
 from ragassay.datasets.outputs import contexts_in, part
 
 TextOf = Callable[[Any], str]
@@ -18,7 +18,13 @@ TextOf = Callable[[Any], str]
 
 _IDS = ("id", "doc_id", "document_id", "doc_uri", "node_id", "id_", "uri", "source")
 _INNER = ("node", "document")
+# Where the answers of search engines and vector stores have a document that is none itself.
+_HITS = tuple([name for name in HIT_WRAPPERS if name not in _INNER])
 _SCORES = ("score", "similarity", "relevance_score")
+
+
+UNREADABLE = Context("")
+"""The context of a document whose text cannot be read."""
 
 
 def listed(returned: object) -> Sequence[Any] | None:
@@ -52,6 +58,8 @@ def as_context(document: object) -> Context | None:
     inner = _first(document, _INNER)
     holder = document if inner is None or isinstance(inner, str) else inner
     text = _first(holder, TEXT_KEYS)
+    if text is None:
+        text = _first(_first(document, (*_HITS, "metadata")), TEXT_KEYS)
     if not isinstance(text, str):
         return None
     own_id = _first(holder, _IDS)
@@ -74,11 +82,11 @@ def _first(holder: object, names: Sequence[str]) -> Any:
 
 
 def readable(document: object) -> Context:
-    """The document as a context; one without text where it has none, or cannot be read at all."""
+    """The document as a context; UNREADABLE where it has no text, or cannot be read at all."""
     try:
-        return as_context(document) or Context("")
+        return as_context(document) or UNREADABLE
     except Exception:  # whatever an object of a framework raises when it is looked at
-        return Context("")
+        return UNREADABLE
 
 
 def as_contexts(documents: Iterable[object]) -> tuple[Context, ...]:

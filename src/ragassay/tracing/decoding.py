@@ -136,27 +136,52 @@ def _read(kind: Any, payload: bytes) -> Any:
         raise _Refused("it cannot be decoded") from None
 
 
-_JSON_NAMES: Mapping[Signal, tuple[str, str, str]] = {
-    "traces": ("resourceSpans", "scopeSpans", "spans"),
-    "logs": ("resourceLogs", "scopeLogs", "logRecords"),
+Names = tuple[str, ...]
+"""A field in JSON: as OTLP writes it, as protobuf's JSON may have it, and as it was called once."""
+
+_JSON_NAMES: Mapping[Signal, tuple[Names, Names, Names]] = {
+    "traces": (
+        ("resourceSpans", "resource_spans"),
+        (
+            *("scopeSpans", "scope_spans"),
+            *("instrumentationLibrarySpans", "instrumentation_library_spans"),
+        ),
+        ("spans",),
+    ),
+    "logs": (
+        ("resourceLogs", "resource_logs"),
+        (
+            *("scopeLogs", "scope_logs"),
+            *("instrumentationLibraryLogs", "instrumentation_library_logs"),
+        ),
+        ("logRecords", "log_records", "logs"),
+    ),
 }
-_IDS = ("traceId", "spanId", "parentSpanId")
+_SCOPE = ("scope", "instrumentationLibrary", "instrumentation_library")
+_BESIDE = {"resource", "schemaUrl", "schema_url", *_SCOPE}
+"""What may stand in place of a list that is empty."""
+_IDS = ("traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_id")
+_DEEPEST = 110
+"""Messages inside each other that are read of JSON: some more than protobuf reads, so that both
+encodings take the same.
+"""
 
 
 def _parts_in_json(signal: Signal, body: bytes) -> list[Part]:
     """The records of an export in JSON, each in the encoding of protobuf. Raises BadExport."""
     export = _json(body)
     outer, scopes, records = _JSON_NAMES[signal]
-    if not isinstance(export, dict) or not isinstance(export.get(outer, []), list):
-        raise BadExport(f"it is no object with a list {outer}")
-    if outer not in export and export:
-        raise BadExport(f"it has no {outer}")
+    if not isinstance(export, dict):
+        raise BadExport(f"it is no object with a list {outer[0]}")
+    if export and not any(name in export for name in outer):
+        raise BadExport(f"it has no {outer[0]}")
     kind = messages().Span if signal == "traces" else messages().LogRecord
     parts: list[Part] = []
     for resource in _objects(export, outer):
         described = _from_json(messages().Resource, resource.get("resource") or {})
         for scope in _objects(resource, scopes):
-            library = _from_json(messages().Scope, scope.get("scope") or {})
+            named: Any = next((scope[name] for name in _SCOPE if scope.get(name)), {})
+            library = _from_json(messages().Scope, named)
             origin = wire.origin_of(described, library)
             encoded = [_record_from_json(kind, each) for each in _listed(scope, records)]
             parts.append(Part(origin, encoded))
@@ -189,17 +214,23 @@ def _json(body: bytes) -> Any:
         raise BadExport(f"it is no JSON: {str(error)[:100]}") from None
 
 
-def _listed(holder: Mapping[str, Any], name: str) -> list[Any]:
-    values = holder.get(name) or []
-    if not isinstance(values, list):
-        raise BadExport(f"its {name} are no list")
+def _listed(holder: Mapping[str, Any], names: Names) -> list[Any]:
+    given = [holder[name] for name in names if name in holder]
+    if not given and holder.keys() - _BESIDE:
+        # What stands under another name would be acknowledged and lost.
+        raise BadExport(f"it has no {names[0]}")
+    values: list[Any] = []
+    for each in given:
+        if not isinstance(each, list | None):
+            raise BadExport(f"its {names[0]} are no list")
+        values += each or []
     return values
 
 
-def _objects(holder: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    values = _listed(holder, name)
+def _objects(holder: Mapping[str, Any], names: Names) -> list[dict[str, Any]]:
+    values = _listed(holder, names)
     if not all(isinstance(value, dict) for value in values):
-        raise BadExport(f"its {name} are not objects")
+        raise BadExport(f"its {names[0]} are not objects")
     return values
 
 
@@ -208,7 +239,9 @@ def _from_json(kind: Any, value: Any) -> bytes:
     from google.protobuf import json_format
 
     try:
-        message = json_format.ParseDict(value, kind(), ignore_unknown_fields=True)
+        message = json_format.ParseDict(
+            value, kind(), ignore_unknown_fields=True, max_recursion_depth=_DEEPEST
+        )
     except (json_format.ParseError, RecursionError) as error:
         raise BadExport(str(error)[:200]) from None
     return bytes(message.SerializeToString())

@@ -145,9 +145,9 @@ class TraceEndpoint:
         if path == "/healthz":
             return 200, "ok\n", []
         if path == "/readyz":
-            failing = self.intake.writer.failing
-            if failing:
-                return 503, f"the last commit failed: {failing}\n", _retry(STORE_RETRY_S)
+            trouble = self.intake.trouble
+            if trouble:
+                return 503, f"{trouble}\n", _retry(STORE_RETRY_S)
             return 200, "ready\n", []
         lines = self.counters.lines()
         lines.append("# TYPE ragassay_waiting_bytes gauge")

@@ -119,6 +119,13 @@ class Intake:
         self._token = token
         self._decoders = ThreadPoolExecutor(2, thread_name_prefix="spans-decoder")
 
+    @property
+    def trouble(self) -> str:
+        """Why exports cannot be stored now; "" where they can."""
+        if self.writer.stuck_s > _STUCK_S:
+            return "the store does not answer now"
+        return f"the last commit failed: {self.writer.failing}" if self.writer.failing else ""
+
     def start(self) -> None:
         """Begin to store, and to make rows. Raises SetupError where the extra is missing."""
         messages()
