@@ -216,6 +216,26 @@ def test_one_of_two_retrievals_without_texts_leaves_the_contexts_unknown() -> No
     assert only(spans).turn.contexts is None
 
 
+def test_a_retrieval_that_failed_leaves_the_contexts_to_those_that_did_not() -> None:
+    spans = openinference_spans("Q?", "A", [("one", []), ("two", ["a"])])
+    spans[2]["status"] = {"code": 2, "message": "ConnectionError"}  # the first retrieval
+    turn = only(spans).turn
+    # Unlike one whose texts were not recorded, it told the answer nothing.
+    assert turn.contexts is not None
+    assert texts(only(spans)) == ["a"]
+    assert turn.sources["contexts"] == "documents of 1 retrieval, beside 1 that failed"
+    assert [each.error for each in turn.retrievals] == ["ConnectionError", None]
+    assert (turn.error, turn.failed) == (None, None)
+
+
+def test_where_every_retrieval_failed_nothing_has_to_be_set() -> None:
+    spans = openinference_spans("Q?", "A", [("one", [])])
+    spans[2]["status"] = {"code": 2, "message": "ConnectionError"}  # the first retrieval
+    turn = only(spans).turn
+    assert turn.contexts is None
+    assert "nothing has to be set" in remedy(turn.missing["contexts"], turn.scope)
+
+
 def test_hidden_content_is_not_taken_for_content() -> None:
     root = {KIND: "CHAIN", "input.value": "__REDACTED__", "output.value": "__REDACTED__"}
     row = only([span(TRACE, 1, None, root), span(TRACE, 2, 1, {KIND: "LLM"})])

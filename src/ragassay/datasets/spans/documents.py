@@ -24,12 +24,14 @@ _DEEPEST_RESULT = 4
 @dataclass(frozen=True, slots=True)
 class Retrieval:
     """One retrieval. query: what was searched for, None where it is not recorded. documents: what
-    came back, None where that is not recorded. source: where the documents were read.
+    came back, None where that is not recorded. source: where the documents were read. error: what
+    it failed with, where nothing came back.
     """
 
     query: str | None
     documents: tuple[Any, ...] | None
     source: str
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,11 @@ def contexts_of(spans: Sequence[Span]) -> Found:
     """What the retrievals of a turn found, from the outer ones of them. Its spans as a forest."""
     retrievers = _retrievers(spans)
     retrievals = tuple(_retrieval(span) for span in retrievers)
-    if retrievals and all(each.documents is not None for each in retrievals):
-        return Found(_union(retrievals), _source(retrievals), retrievals=retrievals)
+    # One that failed told the answer nothing: the others are all that it was told.
+    ended = [each for each in retrievals if each.error is None]
+    if ended and all(each.documents is not None for each in ended):
+        source = _source(ended) + _failures(retrievals)
+        return Found(_union(ended), source, retrievals=retrievals)
     tools = [] if retrievals else _results_of_tools(spans)
     if tools:
         return Found(_union(tools), _source(tools), retrievals=tuple(tools))
@@ -61,6 +66,8 @@ def contexts_of(spans: Sequence[Span]) -> Found:
         return Found(filled, f"the prompt's variable {name}", retrievals=retrievals)
     if not retrievals:
         return Found(None, missing="no retrieval")
+    if not ended:
+        return Found(None, missing="failed retrieval", retrievals=retrievals)
     return Found(None, missing="no texts", retrievals=retrievals)
 
 
@@ -91,7 +98,7 @@ def _retrieval(span: Span) -> Retrieval:
             if result is not None:
                 return Retrieval(query, tuple(result), "result of the tool")
             break
-    return Retrieval(query, None, "")
+    return Retrieval(query, None, "", span.error if documents is None else None)
 
 
 def _query(span: Span) -> str | None:
@@ -225,6 +232,14 @@ def _source(retrievals: Sequence[Retrieval]) -> str:
     if source == "results":
         return f"results of {_counted(len(retrievals), 'tool call')}"
     return f"documents of {_counted(len(retrievals), 'retrieval')}"
+
+
+def _failures(retrievals: Sequence[Retrieval]) -> str:
+    """What is said beside the source where retrievals failed. Without their errors: sources are
+    counted over many rows.
+    """
+    count = sum(each.error is not None for each in retrievals)
+    return f", beside {count} that failed" if count else ""
 
 
 def _counted(count: int, noun: str) -> str:

@@ -61,9 +61,22 @@ _RETRIEVAL: Mapping[str, str] = {
 }
 
 
+_FAILED: Mapping[str, str] = {
+    _ANY: "nothing has to be set: every retrieval failed, with the error on its span",
+}
+
+
 def remedy(reason: str, scope: str) -> str:
     """What to set where a field is missing. reason: "no content", "no texts" (of what was
-    retrieved) or "no retrieval". scope: the library that wrote the spans.
+    retrieved), "no retrieval" or "failed retrieval". scope: the library that wrote the spans.
     """
-    table = {"no content": _CONTENT, "no texts": _TEXTS, "no retrieval": _RETRIEVAL}[reason]
+    table = _TABLES[reason]
     return next(text for prefix, text in table.items() if scope.startswith(prefix))
+
+
+_TABLES = {
+    "no content": _CONTENT,
+    "no texts": _TEXTS,
+    "no retrieval": _RETRIEVAL,
+    "failed retrieval": _FAILED,
+}
