@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -24,7 +25,7 @@ import pytest
 import ragassay
 from ragassay.core import SetupError
 from ragassay.datasets import open_rows
-from ragassay.instrument import flush, note_usage, traces_file
+from ragassay.instrument import flush, lost_spans, note_usage, traces_file
 from ragassay.instrument import sink as sink_module
 
 DOCUMENTS = [
@@ -587,7 +588,7 @@ def test_a_dead_collector_costs_one_warning_and_no_memory(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(sink_module, "_sink", None)
-    monkeypatch.setattr(sink_module, "MOST_WAITING", 100)
+    monkeypatch.setattr(sink_module, "MOST_WAITING", 100 * sink_module.SPAN)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
     with caplog.at_level(logging.WARNING, "ragassay.instrument"):
         for _ in range(500):
@@ -595,10 +596,74 @@ def test_a_dead_collector_costs_one_warning_and_no_memory(
         assert flush(20)
         retrieve("q")
         flush(20)
+    assert lost_spans() == 501
     assert len(caplog.records) == 1
     assert "spans cannot be written and are dropped" in caplog.text
     assert not traces_file().exists()
     monkeypatch.setattr(sink_module, "_sink", None)
+
+
+def test_a_burst_of_calls_is_written_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink_module, "_sink", None)
+    for _ in range(3_000):
+        answer("When?")
+    assert len(written()) == 9_000
+    assert lost_spans() == 0
+
+
+def test_of_calls_too_many_to_be_written_whole_traces_are_dropped_and_it_is_said_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    is_free = threading.Event()
+    append = sink_module.append
+
+    def slow_disk(file: Path, body: bytes) -> None:
+        is_free.wait(20)
+        append(file, body)
+
+    monkeypatch.setattr(sink_module, "_sink", None)
+    monkeypatch.setattr(sink_module, "MOST_WAITING", 100 * sink_module.SPAN)
+    monkeypatch.setattr(sink_module, "append", slow_disk)
+    with caplog.at_level(logging.WARNING, "ragassay.instrument"):
+        for _ in range(500):
+            answer("When?")
+        is_free.set()
+        spans = written()
+        answer("And now?")
+        assert len(written()) == len(spans) + 3
+    traces = Counter(span["traceId"] for span in spans)
+    assert 30 < len(traces) < 500
+    assert set(traces.values()) == {3}  # those that are there are whole
+    assert lost_spans() == 1500 - len(spans)
+    (record,) = caplog.records
+    assert f"{lost_spans()} were dropped so far" in record.getMessage()
+    monkeypatch.setattr(sink_module, "_sink", None)
+
+
+def test_texts_that_wait_are_bounded_in_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_free = threading.Event()
+    monkeypatch.setattr(sink_module, "_sink", None)
+    monkeypatch.setattr(sink_module, "append", lambda file, body: is_free.wait(20))
+    text = "x" * 1_000_000
+    long = ragassay.trace(lambda question: text)
+    for _ in range(100):
+        long("When?")
+    # Each holds a million characters: 32 wait, and one line of them is being written.
+    assert 60 <= lost_spans() <= 70
+    is_free.set()
+    assert flush(10)
+    monkeypatch.setattr(sink_module, "_sink", None)
+
+
+def test_the_end_of_the_process_waits_for_what_is_being_written(tmp_path: Path) -> None:
+    code = (
+        "import ragassay\n"
+        "answer = ragassay.trace(lambda question: 'x' * 2000)\n"
+        "for _ in range(5000): answer('When?')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert len(written()) == 5_000
 
 
 def test_spans_go_to_the_collector_that_the_environment_names(
