@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import copy
 import gc
+import inspect
 import json
 import logging
 import os
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -20,7 +25,7 @@ import pytest
 import ragassay
 from ragassay.core import SetupError
 from ragassay.datasets import open_rows
-from ragassay.instrument import flush, note_usage, traces_file
+from ragassay.instrument import flush, lost_spans, note_usage, traces_file
 from ragassay.instrument import sink as sink_module
 
 DOCUMENTS = [
@@ -216,6 +221,191 @@ def test_where_one_text_is_not_to_be_had_the_contexts_are_unknown_and_not_fewer(
     assert row.contexts is None
 
 
+def test_a_document_without_a_text_keeps_its_place_and_leaves_the_contexts_unknown() -> None:
+    @ragassay.retriever
+    def search(question: str) -> list[Any]:
+        return [{"text": "It opened in 1932.", "id": "d1"}, {"id": "d2"}, Hostile()]
+
+    @ragassay.trace
+    def ask(question: str) -> str:
+        search(question)
+        return "In 1932."
+
+    ask("When?")
+    attributes = written()[0]["attributes"]
+    ids = [attributes[f"retrieval.documents.{place}.document.id"] for place in range(3)]
+    assert ids == ["d1", "d2", ""]
+    assert attributes["retrieval.documents.0.document.content"] == "It opened in 1932."
+    assert "retrieval.documents.1.document.content" not in attributes
+    # As of every other reader: judged by a part, the answer would be blamed for the rest.
+    assert [row.contexts for row in rows()] == [None]
+
+
+def test_a_retriever_that_finds_nothing_gives_an_empty_list_of_contexts() -> None:
+    empty = ragassay.retriever(lambda question: [])
+    ragassay.trace(lambda question: f"None of {len(empty(question))}.")("When?")
+    assert flush(10)
+    assert [row.contexts for row in rows()] == [()]
+
+
+def found(question: str) -> Generator[dict[str, Any], None, None]:
+    yield from DOCUMENTS
+
+
+async def afound(question: str) -> AsyncGenerator[dict[str, Any], None]:
+    for document in DOCUMENTS:
+        yield document
+
+
+def all_of(items: Any) -> list[Any]:
+    async def read() -> list[Any]:
+        return [item async for item in items]
+
+    return list(items) if isinstance(items, Iterator) else asyncio.run(read())
+
+
+@pytest.mark.parametrize(
+    "search", [found, afound, lambda question: found(question), lambda question: afound(question)]
+)
+def test_the_documents_that_a_retriever_yields_pass_through_and_are_traced(search: Any) -> None:
+    items = all_of(ragassay.retriever(search)("When?"))
+    # The very objects, each handed on before the next is made.
+    assert [item is document for item, document in zip(items, DOCUMENTS, strict=True)] == [True] * 2
+    attributes = written()[0]["attributes"]
+    assert [attributes[f"retrieval.documents.{n}.document.id"] for n in (0, 1)] == ["d1", "d2"]
+    assert attributes["retrieval.documents.1.document.score"] == 0.25
+
+
+def test_a_retriever_that_yields_is_lazy_and_traced_as_far_as_it_was_read() -> None:
+    made: list[str] = []
+
+    @ragassay.retriever
+    def search(question: str) -> Iterator[str]:
+        for text in ("first", "second", "third"):
+            made.append(text)
+            yield text
+            if text == "second":
+                raise TimeoutError
+
+    @ragassay.trace
+    def ask(question: str) -> str:
+        documents = search(question)
+        assert made == []
+        assert next(documents) == "first"
+        if question == "Closed?":
+            documents.close()
+        elif question == "Failed?":
+            with pytest.raises(TimeoutError):
+                list(documents)
+        del documents
+        made.clear()
+        return "An answer."
+
+    for question in ("Closed?", "Abandoned?", "Failed?"):
+        ask(question)
+        gc.collect()
+    assert flush(10)
+    texts = [[context.text for context in row.contexts] for row in rows()]
+    assert texts == [["first"], ["first"], ["first", "second"]]
+
+
+def test_a_retrieval_that_failed_leaves_the_contexts_to_the_one_that_did_not() -> None:
+    @ragassay.retriever
+    def search(question: str) -> list[str]:
+        if question == "When?":
+            raise ConnectionError
+        return ["It opened in 1932."]
+
+    @ragassay.trace
+    def ask(question: str) -> str:
+        with pytest.raises(ConnectionError):
+            search(question)
+        return search("opening")[0]
+
+    ask("When?")
+    flush(10)
+    (row,) = rows()
+    assert [context.text for context in row.contexts] == ["It opened in 1932."]
+    assert written()[0]["status"]["message"] == "ConnectionError"
+
+
+def test_the_question_of_a_turn_is_that_of_the_call_that_begins_first() -> None:
+    @ragassay.trace
+    def fail(question: str) -> str:
+        raise ConnectionError
+
+    @ragassay.trace
+    def outer(question: str) -> str:
+        return f"So: {answer('in other words')}"
+
+    with ragassay.turn():
+        outer("What the user asked?")
+    with ragassay.turn():
+        with pytest.raises(ConnectionError):
+            fail("What the user asked?")
+        answer("asked again")
+    with ragassay.turn(), pytest.raises(ConnectionError):
+        fail("What the user asked?")
+    assert flush(10)
+    found = rows()
+    assert [row.question for row in found] == ["What the user asked?"] * 3
+    assert [row.response for row in found] == [
+        "So: It opened in 1932.",
+        "It opened in 1932.",
+        None,
+    ]
+    assert [row.error for row in found] == [None, None, "ConnectionError"]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_stream_that_is_read_after_its_turn_belongs_to_it(asynchronous: bool) -> None:
+    stream = ragassay.trace(apieces if asynchronous else pieces)
+    with ragassay.turn(session="s-1"):
+        first = stream("When?")
+    with ragassay.turn(session="s-2"):
+        all_of(first)
+        answer("And where?")
+    assert flush(10)
+    found = {row.cluster: row for row in rows()}
+    assert (found["s-1"].question, found["s-1"].response) == ("When?", "It opened in 1932.")
+    assert found["s-2"].question == "And where?"
+    assert len(found) == 2
+
+
+def test_a_traced_generator_function_is_one_still_also_as_a_method() -> None:
+    class Application:
+        @ragassay.trace
+        def answer(self, question: str) -> Iterator[str]:
+            """Answer a question."""
+            yield type(self).__name__
+
+    assert inspect.isgeneratorfunction(Application.answer)
+    assert inspect.isasyncgenfunction(ragassay.trace(apieces))
+    assert inspect.signature(Application().answer).parameters.keys() == {"question"}
+    assert Application.answer.__doc__ == "Answer a question."
+    assert list(Application().answer("When?")) == ["Application"]
+    assert copy.deepcopy(Application.answer) is Application.answer
+    assert written()[0]["attributes"]["input.value"] == "When?"
+
+
+def test_threads_of_a_pool_are_in_the_turn_where_they_run_in_its_context() -> None:
+    @ragassay.trace
+    def ask(question: str) -> str:
+        with ThreadPoolExecutor() as pool:
+            running = [
+                pool.submit(contextvars.copy_context().run, retrieve, query)
+                for query in ("opened", "made of")
+            ]
+            for each in running:
+                each.result()
+        return "In 1932."
+
+    ask("When?")
+    assert flush(10)
+    (row,) = rows()
+    assert [context.id for context in row.contexts] == ["d1", "d2"]
+
+
 def test_a_turn_without_a_traced_function_says_itself_what_was_asked_and_answered() -> None:
     async def talk() -> None:
         async with ragassay.turn(session="s-2", user="anna", question="When?") as turn:
@@ -398,7 +588,7 @@ def test_a_dead_collector_costs_one_warning_and_no_memory(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(sink_module, "_sink", None)
-    monkeypatch.setattr(sink_module, "MOST_WAITING", 100)
+    monkeypatch.setattr(sink_module, "MOST_WAITING", 100 * sink_module.SPAN)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
     with caplog.at_level(logging.WARNING, "ragassay.instrument"):
         for _ in range(500):
@@ -406,10 +596,74 @@ def test_a_dead_collector_costs_one_warning_and_no_memory(
         assert flush(20)
         retrieve("q")
         flush(20)
+    assert lost_spans() == 501
     assert len(caplog.records) == 1
     assert "spans cannot be written and are dropped" in caplog.text
     assert not traces_file().exists()
     monkeypatch.setattr(sink_module, "_sink", None)
+
+
+def test_a_burst_of_calls_is_written_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink_module, "_sink", None)
+    for _ in range(3_000):
+        answer("When?")
+    assert len(written()) == 9_000
+    assert lost_spans() == 0
+
+
+def test_of_calls_too_many_to_be_written_whole_traces_are_dropped_and_it_is_said_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    is_free = threading.Event()
+    append = sink_module.append
+
+    def slow_disk(file: Path, body: bytes) -> None:
+        is_free.wait(20)
+        append(file, body)
+
+    monkeypatch.setattr(sink_module, "_sink", None)
+    monkeypatch.setattr(sink_module, "MOST_WAITING", 100 * sink_module.SPAN)
+    monkeypatch.setattr(sink_module, "append", slow_disk)
+    with caplog.at_level(logging.WARNING, "ragassay.instrument"):
+        for _ in range(500):
+            answer("When?")
+        is_free.set()
+        spans = written()
+        answer("And now?")
+        assert len(written()) == len(spans) + 3
+    traces = Counter(span["traceId"] for span in spans)
+    assert 30 < len(traces) < 500
+    assert set(traces.values()) == {3}  # those that are there are whole
+    assert lost_spans() == 1500 - len(spans)
+    (record,) = caplog.records
+    assert f"{lost_spans()} were dropped so far" in record.getMessage()
+    monkeypatch.setattr(sink_module, "_sink", None)
+
+
+def test_texts_that_wait_are_bounded_in_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_free = threading.Event()
+    monkeypatch.setattr(sink_module, "_sink", None)
+    monkeypatch.setattr(sink_module, "append", lambda file, body: is_free.wait(20))
+    text = "x" * 1_000_000
+    long = ragassay.trace(lambda question: text)
+    for _ in range(100):
+        long("When?")
+    # Each holds a million characters: 32 wait, and one line of them is being written.
+    assert 60 <= lost_spans() <= 70
+    is_free.set()
+    assert flush(10)
+    monkeypatch.setattr(sink_module, "_sink", None)
+
+
+def test_the_end_of_the_process_waits_for_what_is_being_written(tmp_path: Path) -> None:
+    code = (
+        "import ragassay\n"
+        "answer = ragassay.trace(lambda question: 'x' * 2000)\n"
+        "for _ in range(5000): answer('When?')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert len(written()) == 5_000
 
 
 def test_spans_go_to_the_collector_that_the_environment_names(

@@ -26,7 +26,7 @@ from ragassay.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ragassay.instrument.decorators import generator, retriever, trace
-    from ragassay.instrument.sink import flush, traces_file
+    from ragassay.instrument.sink import flush, lost_spans, traces_file
     from ragassay.instrument.turns import Turn, turn
     from ragassay.instrument.usage import note_usage
 
@@ -34,6 +34,7 @@ __all__ = [
     "Turn",
     "flush",
     "generator",
+    "lost_spans",
     "note_usage",
     "retriever",
     "trace",
@@ -45,7 +46,7 @@ __getattr__ = lazy_names(
     __name__,
     {
         "decorators": ("generator", "retriever", "trace"),
-        "sink": ("flush", "traces_file"),
+        "sink": ("flush", "lost_spans", "traces_file"),
         "turns": ("Turn", "turn"),
         "usage": ("note_usage",),
     },

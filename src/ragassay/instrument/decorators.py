@@ -10,8 +10,9 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from types import MethodType
 from typing import Any, Literal, TypeVar, cast, overload
 
 from ragassay.core.sample import Context
@@ -19,9 +20,9 @@ from ragassay.datasets.names import QUESTION_NAMES
 from ragassay.datasets.outputs import part, question_in, response_in
 from ragassay.instrument import retrieved
 from ragassay.instrument.arguments import Argument, named_argument, only_argument, parameters_of
-from ragassay.instrument.documents import TextOf, as_contexts, listed, with_texts
+from ragassay.instrument.documents import Textless, TextOf, as_traced, listed
 from ragassay.instrument.spans import LOGGER, AttributeValue, Span, active, start_span
-from ragassay.instrument.turns import TURN
+from ragassay.instrument.turns import TURN, Turn
 from ragassay.instrument.usage import CURRENT as USAGE
 from ragassay.instrument.usage import Usage, usage_in
 
@@ -79,8 +80,8 @@ def retriever(
 
     text_of: for a retriever that returns ids, alone, in pairs with a score, or in objects without a
     text: called with each id, returns its text. It runs in the application's thread. Where it fails
-    for one of them, no documents are traced: a row without contexts is not judged, one that lacks
-    some is judged wrongly. Other arguments as for `trace`.
+    for one of them, the row has no contexts: such a row is not judged, one that lacked some would
+    be judged wrongly. Other arguments as for `trace`.
     """
     return _decorator(function, "RETRIEVER", name, question, text_of)
 
@@ -152,8 +153,12 @@ class _Traced:
             if call.question is not None:
                 attributes["input.value"] = call.question[:LONGEST]
             turn = TURN.get()
-            if turn is not None and turn.session is not None:
-                attributes["session.id"] = turn.session
+            if turn is not None:
+                if turn.session is not None:
+                    attributes["session.id"] = turn.session
+                if self.kind == "CHAIN":
+                    call.turn = turn
+                    turn.asked(call.question)
         except Exception:
             LOGGER.debug("the question of a call was not traced", exc_info=True)
         call.span = start_span(self.name, self.kind, attributes)
@@ -161,13 +166,31 @@ class _Traced:
 
 
 class _Call:
-    """One call of a traced function. usage: the tokens that the application says it took."""
+    """One call of a traced function. turn: that in which it was called, where it answers in one;
+    the turn may have been left when a stream ends. usage: the tokens that the application says it
+    took.
+    """
 
-    __slots__ = ("__weakref__", "_pieces", "_said", "_size", "question", "span", "traced", "usage")
+    __slots__ = (
+        "__weakref__",
+        "_documents",
+        "_has_ended",
+        "_pieces",
+        "_said",
+        "_size",
+        "question",
+        "span",
+        "traced",
+        "turn",
+        "usage",
+    )
 
     def __init__(self, traced: _Traced) -> None:
         self.traced = traced
+        self.turn: Turn | None = None
         self.span: Span | None = None
+        self._has_ended = False
+        self._documents: list[Context | Textless] = []
         self.question: str | None = None
         self.usage: Usage = {}
         self._said: Usage = {}
@@ -179,12 +202,11 @@ class _Call:
         try:
             if self.traced.kind == "RETRIEVER":
                 documents = listed(value)
-                if documents is not None and self.traced.text_of is not None:
-                    contexts = with_texts(documents, self.traced.text_of)
+                if documents is None:
+                    self._end({})
                 else:
-                    contexts = as_contexts(documents or ())
-                retrieved.add(contexts)
-                self._end({} if documents is None else _document_attributes(contexts))
+                    self._retrieve(documents)
+                    self._end(_document_attributes(self._documents))
             elif isinstance(value, str):
                 self._respond(value)
             else:
@@ -199,15 +221,21 @@ class _Call:
         try:
             if self.span is not None:
                 self.span.fail(error)
-            self._end({})
+            if self.turn is not None:
+                self.turn.failed(self, error)
+            # What a stream gave before it failed was used.
+            self._end(_document_attributes(self._documents) if self._documents else {})
         except Exception:
             LOGGER.debug("the error of a call was not traced", exc_info=True)
 
     def yielded(self, piece: object) -> None:
-        """Take a piece of a streamed answer."""
-        if self.span is None or self._size > LONGEST:
+        """Take a piece of a streamed answer, or a document."""
+        if self._size > LONGEST:
             return
         try:
+            if self.traced.kind == "RETRIEVER":
+                self._retrieve((piece,))
+                return
             text = _piece_text(piece)
             if not isinstance(piece, str):
                 self._note(piece)
@@ -217,11 +245,23 @@ class _Call:
             LOGGER.debug("a piece was not traced", exc_info=True)
 
     def streamed(self) -> None:
-        """Write the answer of which all pieces came, or no more will."""
+        """Write the answer, or the documents, of which all came, or no more will."""
+        if self._has_ended:
+            return
         try:
-            self._respond("".join(self._pieces))
+            if self.traced.kind == "RETRIEVER":
+                self._end(_document_attributes(self._documents))
+            else:
+                self._respond("".join(self._pieces))
         except Exception:
             LOGGER.debug("a streamed answer was not traced", exc_info=True)
+
+    def _retrieve(self, documents: Sequence[object]) -> None:
+        text_of = self.traced.text_of
+        found = [as_traced(document, text_of) for document in documents]
+        retrieved.add([each for each in found if isinstance(each, Context)])
+        if len(self._documents) < MOST_DOCUMENTS:
+            self._documents += found
 
     def _note(self, value: object) -> None:
         """Take the tokens that an object of a model's client says: in streams the last one that
@@ -236,13 +276,12 @@ class _Call:
             LOGGER.debug("the tokens of a call were not traced", exc_info=True)
 
     def _respond(self, response: str | None) -> None:
-        if self.traced.kind == "CHAIN":
-            turn = TURN.get()
-            if turn is not None:
-                turn.note(self.question, response)
+        if self.turn is not None:
+            self.turn.answered(self, response)
         self._end({} if response is None else {"output.value": response[:LONGEST]})
 
     def _end(self, attributes: dict[str, AttributeValue]) -> None:
+        self._has_ended = True
         span, self.span = self.span, None
         if span is not None:
             if attributes or self.usage or self._said:
@@ -251,14 +290,20 @@ class _Call:
             span.end()
 
 
-def _document_attributes(contexts: tuple[Context, ...]) -> dict[str, AttributeValue]:
+def _document_attributes(documents: Sequence[Context | Textless]) -> dict[str, AttributeValue]:
+    if not documents:
+        # To leave the attributes out says nothing, and this that nothing was found.
+        return {"output.value": "[]"}
     attributes: dict[str, AttributeValue] = {}
-    for (content, own_id, score), context in zip(_DOCUMENTS, contexts, strict=False):
-        attributes[content] = context.text[:LONGEST]
-        if context.id is not None:
-            attributes[own_id] = context.id
-        if context.score is not None:
-            attributes[score] = context.score
+    for (content, own_id, score), document in zip(_DOCUMENTS, documents, strict=False):
+        if isinstance(document, Context):
+            attributes[content] = document.text[:LONGEST]
+        if document.id is not None:
+            attributes[own_id] = document.id
+        elif isinstance(document, Textless):
+            attributes[own_id] = ""  # the place of a document of which nothing is known
+        if document.score is not None:
+            attributes[score] = document.score
     return attributes
 
 
@@ -274,19 +319,6 @@ def _piece_text(piece: object) -> str:
 
 
 def _decorated(function: F, traced: _Traced) -> F:
-    if inspect.isasyncgenfunction(function):
-
-        @functools.wraps(function)
-        async def ayielding(*args: Any, **kwargs: Any) -> Any:
-            inner = _adriven(function(*args, **kwargs), traced.begin(args, kwargs))
-            try:
-                async for piece in inner:
-                    yield piece
-            finally:
-                await inner.aclose()
-
-        return cast(F, ayielding)
-
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
@@ -302,14 +334,6 @@ def _decorated(function: F, traced: _Traced) -> F:
 
         return cast(F, acalled)
 
-    if inspect.isgeneratorfunction(function):
-
-        @functools.wraps(function)
-        def yielding(*args: Any, **kwargs: Any) -> Any:
-            return (yield from _driven(function(*args, **kwargs), traced.begin(args, kwargs)))
-
-        return cast(F, yielding)
-
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         call = traced.begin(args, kwargs)
@@ -321,7 +345,35 @@ def _decorated(function: F, traced: _Traced) -> F:
             raise
         return _finished(call, returned)
 
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        return cast(F, _GeneratorFunction(function, called))
     return cast(F, called)
+
+
+class _GeneratorFunction:
+    """A traced function that yields. Its call begins when it is called, in the turn in which that
+    is; the body of a generator function would begin when somebody reads, maybe after the turn.
+    `inspect` tells generator functions by what they have, and this has all of it.
+    """
+
+    def __init__(self, function: Callable[..., Any], called: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._called = called
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._called(*args, **kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__wrapped__":  # not there yet: a copy is being made
+            raise AttributeError(name)
+        return getattr(self.__wrapped__, name)
+
+    def __reduce__(self) -> str:
+        # By its name, as functions are.
+        return str(self.__qualname__)
 
 
 def _inside(call: _Call) -> AbstractContextManager[None]:
@@ -352,28 +404,29 @@ def _inside_retriever(span: Span | None) -> Iterator[None]:
 
 def _finished(call: _Call, returned: Any) -> Any:
     """What the function returned; a generator with its span, which ends with it."""
-    if call.traced.kind != "RETRIEVER":
-        driven: Any = None
-        if isinstance(returned, Generator):
-            driven = _driven(returned, call)
-        elif isinstance(returned, AsyncGenerator):
-            driven = _adriven(returned, call)
-        if driven is not None:
-            # One that is never begun runs no code of ours when it is collected.
-            weakref.finalize(driven, call.streamed)
-            return driven
-    call.returned(returned)
-    return returned
+    driven: Any = None
+    if isinstance(returned, Generator):
+        driven = _driven(returned, call)
+    elif isinstance(returned, AsyncGenerator):
+        driven = _adriven(returned, call)
+    if driven is None:
+        call.returned(returned)
+        return returned
+    if call.turn is not None:
+        call.turn.streams(call)
+    # One that is never begun runs no code of ours when it is collected.
+    weakref.finalize(driven, call.streamed)
+    return driven
 
 
 def _driven(inner: Generator[Any, Any, Any], call: _Call) -> Generator[Any, Any, Any]:
-    """The pieces of an answer. The span is the current one while a piece is made, and not while the
-    consumer has it.
+    """The pieces of an answer, or the documents. The span is the current one while a piece is made,
+    and not while the consumer has it.
     """
     step: Callable[[], Any] = functools.partial(next, inner)
     try:
         while True:
-            with _making(call):
+            with _inside(call):
                 piece = step()
             call.yielded(piece)
             try:
@@ -399,7 +452,7 @@ async def _adriven(inner: AsyncGenerator[Any, Any], call: _Call) -> AsyncGenerat
     step: Callable[[], Any] = functools.partial(inner.asend, None)
     try:
         while True:
-            with _making(call):
+            with _inside(call):
                 piece = await step()
             call.yielded(piece)
             try:

@@ -7,14 +7,23 @@ pairs with a score), LlamaIndex' nodes, Haystack's documents.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ragassay.core.sample import Context
 from ragassay.datasets.names import HIT_WRAPPERS, TEXT_KEYS
 from ragassay.datasets.outputs import contexts_in, part
+from ragassay.instrument.spans import LOGGER
 
 TextOf = Callable[[Any], str]
 """The text of a document, by its id."""
+
+
+class Textless(NamedTuple):
+    """What is known of a document that has no text, or cannot be read."""
+
+    id: str | None
+    score: float | None
+
 
 _IDS = ("id", "doc_id", "document_id", "doc_uri", "node_id", "id_", "uri", "source")
 _INNER = ("node", "document")
@@ -95,22 +104,26 @@ def as_contexts(documents: Iterable[object]) -> tuple[Context, ...]:
     return tuple([context for context in contexts if context is not None])
 
 
-def with_texts(documents: Iterable[object], text_of: TextOf) -> tuple[Context, ...]:
-    """The documents of a retriever that returns ids, with their texts: ids alone, in pairs with a
-    score, or in objects without a text. Raises LookupError where one has none, and what `text_of`
-    raises.
+def as_traced(document: object, text_of: TextOf | None = None) -> Context | Textless:
+    """One document as it is written to a span. One without a text keeps its place: a list that
+    lacked it would look whole, and the answer would be blamed for what it was told by it.
+
+    text_of: for ids alone, in pairs with a score, or in objects without a text.
     """
-    contexts: list[Context] = []
-    for document in documents:
-        context = None if _is_id(document) else _with_own_text(document)
-        if context is None:
-            own_id, score = _id_and_score(document)
-            text = None if own_id is None else text_of(own_id)
-            if not isinstance(text, str):
-                raise LookupError(f"no text for the document {own_id!r}")
-            context = Context(text, str(own_id)[:1000], _number(score))
-        contexts.append(context)
-    return tuple(contexts)
+    known = Textless(None, None)
+    try:
+        context = as_context(document) if text_of is None else _with_own_text(document)
+        if context is not None:
+            return context
+        own_id, score = _id_and_score(document)
+        known = Textless(None if own_id is None else str(own_id)[:1000], _number(score))
+        text = None if text_of is None or own_id is None else text_of(own_id)
+        if isinstance(text, str):
+            return Context(text, *known)
+    except Exception:
+        # Whatever an object of a framework raises when it is looked at, or `text_of`.
+        LOGGER.debug("a document has no text", exc_info=True)
+    return known
 
 
 def _is_id(value: object) -> bool:
@@ -118,6 +131,8 @@ def _is_id(value: object) -> bool:
 
 
 def _with_own_text(document: object) -> Context | None:
+    if _is_id(document):
+        return None
     if isinstance(document, tuple) and len(document) == 2 and _is_id(document[0]):
         return None
     context = as_context(document)

@@ -7,7 +7,7 @@ they return. The collection is shared with tasks and threads that copy the conte
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 from ragassay.core.sample import Context
@@ -39,7 +39,9 @@ def apart() -> Iterator[None]:
     try:
         yield
     finally:
-        _COLLECTED.reset(token)
+        # A generator that was moved to another task is closed in another context.
+        with suppress(ValueError):
+            _COLLECTED.reset(token)
 
 
 def add(contexts: Sequence[Context]) -> None:

@@ -2,8 +2,9 @@
 
 The collector is the one that OTEL_EXPORTER_OTLP_ENDPOINT (or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT)
 names, over HTTP as OTLP JSON. Without one the spans go to `traces.jsonl` beside the store, one
-OTLP JSON object a line, which `ragassay evaluate` reads. What waits is bounded in number: a
-collector that is down, or a full disk, costs spans and one warning, and no memory.
+OTLP JSON object a line, which `ragassay evaluate` reads. What waits is bounded in size: a
+collector that is down, or a full disk, costs spans and one warning, and no memory. Where spans
+come faster than they are written, whole traces are dropped: a part of one would be a wrong row.
 """
 
 from __future__ import annotations
@@ -27,11 +28,18 @@ try:
 except ImportError:  # Windows: one process writes the file
     fcntl = None  # type: ignore[assignment]
 
-MOST_WAITING = 4_096
-"""Spans that wait to be written; further ones push out the oldest."""
+MOST_WAITING = 32 << 20
+"""The size of the spans that wait to be written, as `_size` counts it, from which no trace is begun
+any more. Those that were begun before have as much again.
+"""
 
-BATCH = 64
-"""Spans in one line of the file, or in one request."""
+BATCH = 1 << 20
+"""The size of the spans in one line of the file, or in one request. Between two of them a busy
+application may keep the thread waiting for the interpreter, whatever is in them.
+"""
+
+SPAN = 1_024
+"""What is counted for a span beside its texts: about its fields, and the objects that hold them."""
 
 PAUSE = 0.2
 """Seconds in which further spans may join those that wait."""
@@ -48,7 +56,9 @@ application.
 """
 
 AT_EXIT = 1.0
-"""Seconds that the end of the process may wait for the last spans."""
+"""Seconds that the end of the process waits for the last spans; again, where some were written
+meanwhile, up to `TIMEOUT`.
+"""
 
 FILE = "traces.jsonl"
 _OLD_FILE = "traces.1.jsonl"
@@ -60,9 +70,15 @@ class _Sink:
 
     def __init__(self) -> None:
         self.process = os.getpid()
-        self._waiting: deque[OwnSpan] = deque()
-        self._lost = 0
-        self._warned = False
+        self.lost = 0
+        self.is_full = False
+        self._waiting: deque[tuple[OwnSpan, int]] = deque()
+        self._waiting_size = 0
+        # Not a plain lock: a stream that is collected inside of it puts a span.
+        self._lock = threading.RLock()
+        self._has_failed = False
+        self._has_dropped = False
+        self._has_warned = False
         self._dropped_until = 0.0
         self._wake = threading.Event()
         self._idle = threading.Event()
@@ -71,11 +87,15 @@ class _Sink:
         threading.Thread(target=self._write_on, name="ragassay-traces", daemon=True).start()
 
     def put(self, span: OwnSpan) -> None:
-        if len(self._waiting) >= MOST_WAITING:
-            with contextlib.suppress(IndexError):
-                self._waiting.popleft()
-            self._lost += 1
-        self._waiting.append(span)
+        size = _size(span)
+        with self._lock:
+            if not span.is_kept or self._waiting_size + size > 2 * MOST_WAITING:
+                self._has_dropped = True
+                self.lost += 1
+            else:
+                self._waiting.append((span, size))
+                self._waiting_size += size
+                self.is_full = self._waiting_size >= MOST_WAITING
         self._idle.clear()
         if not self._wake.is_set():
             self._wake.set()
@@ -95,25 +115,33 @@ class _Sink:
             self._hurry.wait(PAUSE)
             self._wake.clear()
             while self._waiting:
-                batch = self._take()
-                if batch:
-                    self._write(batch)
+                self._write(self._take())
+            self._warn()
             self._idle.set()
             # A span that came in between would else be waited for without need of it.
             if self._waiting:
                 self._idle.clear()
                 self._wake.set()
 
+    def waiting(self) -> int:
+        """How many spans are not written yet."""
+        return len(self._waiting)
+
     def _take(self) -> list[OwnSpan]:
         batch: list[OwnSpan] = []
-        with contextlib.suppress(IndexError):
-            while len(batch) < BATCH:
-                batch.append(self._waiting.popleft())
+        taken = 0
+        with self._lock:
+            while self._waiting and taken < BATCH:
+                span, size = self._waiting.popleft()
+                batch.append(span)
+                taken += size
+            self._waiting_size -= taken
+            self.is_full = self._waiting_size >= MOST_WAITING
         return batch
 
     def _write(self, batch: Sequence[OwnSpan]) -> None:
         if time.monotonic() < self._dropped_until:
-            self._lost += len(batch)
+            self._lose(batch)
             return
         try:
             body = otlp_json(batch)
@@ -123,15 +151,37 @@ class _Sink:
             else:
                 append(traces_file(), body)
         except Exception as error:
-            self._lost += len(batch)
+            self._lose(batch)
             self._dropped_until = time.monotonic() + AFTER_FAILURE
-            if not self._warned:
-                self._warned = True
+            if not self._has_failed:
+                self._has_failed = True
                 LOGGER.warning(
                     "spans cannot be written and are dropped: %s: %s (said once)",
                     type(error).__name__,
                     error,
                 )
+
+    def _lose(self, batch: Sequence[OwnSpan]) -> None:
+        with self._lock:
+            self.lost += len(batch)
+
+    def _warn(self) -> None:
+        # Where the spans cannot be written, that was said, and is why they wait.
+        if self._has_dropped and not self._has_warned and not self._has_failed:
+            self._has_warned = True
+            LOGGER.warning(
+                "spans come faster than they are written: %d were dropped so far, by whole traces "
+                "(said once; ragassay.instrument.lost_spans() counts them)",
+                self.lost,
+            )
+
+
+def _size(span: OwnSpan) -> int:
+    size = SPAN
+    for value in span.attributes.values():
+        if type(value) is str:
+            size += len(value)
+    return size
 
 
 _lock = threading.Lock()
@@ -153,6 +203,18 @@ def put(span: OwnSpan) -> None:
         LOGGER.debug("a span was lost", exc_info=True)
 
 
+def has_room() -> bool:
+    """Whether a trace that begins now is going to be written."""
+    sink = _sink
+    return sink is None or not sink.is_full or sink.process != os.getpid()
+
+
+def lost_spans() -> int:
+    """How many spans of this process were not written: they came too fast, or could not be."""
+    sink = _sink
+    return 0 if sink is None or sink.process != os.getpid() else sink.lost
+
+
 def flush(seconds: float = TIMEOUT) -> bool:
     """Wait until all spans that have ended are written; False where that takes longer."""
     sink = _sink
@@ -166,7 +228,23 @@ def _renew_lock() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_lock)
-atexit.register(flush, AT_EXIT)
+
+
+def _flush_at_exit() -> None:
+    """Write what waits, as long as that goes on, and say what is left."""
+    sink = _sink
+    if sink is None or sink.process != os.getpid():
+        return
+    end = time.monotonic() + TIMEOUT
+    before = sink.waiting() + 1
+    while before > sink.waiting() and time.monotonic() < end:
+        before = sink.waiting()
+        if sink.flush(AT_EXIT):
+            return
+    LOGGER.warning("the process ended before %d spans were written", sink.waiting())
+
+
+atexit.register(_flush_at_exit)
 
 
 def traces_file() -> Path:

@@ -56,12 +56,15 @@ CURRENT: ContextVar[OwnSpan | None] = ContextVar("ragassay_span", default=None)
 
 
 class OwnSpan:
-    """A span for the own sink. The fields are those of OTLP; times are in nanoseconds."""
+    """A span for the own sink. The fields are those of OTLP; times are in nanoseconds. is_kept:
+    whether its trace is written.
+    """
 
     __slots__ = (
         "attributes",
         "ended",
         "error",
+        "is_kept",
         "name",
         "parent_id",
         "span_id",
@@ -73,6 +76,8 @@ class OwnSpan:
         self.name = name
         bits = _random.getrandbits
         self.trace_id: int = parent.trace_id if parent is not None else bits(128) or 1
+        # Said when the trace begins: of one that is dropped nothing is written.
+        self.is_kept: bool = parent.is_kept if parent is not None else _has_room()
         self.parent_id: int = parent.span_id if parent is not None else 0
         self.span_id: int = bits(64) or 1
         self.attributes: dict[str, AttributeValue] = {"openinference.span.kind": kind}
@@ -99,6 +104,12 @@ class OwnSpan:
 
     def deactivate(self, token: Any) -> None:
         CURRENT.reset(token)
+
+
+def _has_room() -> bool:
+    from ragassay.instrument.sink import has_room
+
+    return has_room()
 
 
 class OtelSpan:

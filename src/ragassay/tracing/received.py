@@ -35,16 +35,14 @@ class Snapshot(NamedTuple):
 
 def packed(row: TurnRow) -> bytes:
     """A row as it is stored: itself, where its fields were read, what is missing, each retrieval
-    with its query, and what the turn failed with although it has a response. The same row gives the
-    same bytes.
+    with its query and its error, and what the turn failed with although it has a response. The
+    same row gives the same bytes.
     """
-    retrievals = [
-        {
-            "query": each.query,
-            "documents": None if each.documents is None else len(each.documents),
-        }
-        for each in row.turn.retrievals
-    ]
+    retrievals: list[dict[str, Any]] = []
+    for each in row.turn.retrievals:
+        documents = None if each.documents is None else len(each.documents)
+        failed = {} if each.error is None else {"error": each.error}
+        retrievals.append({"query": each.query, "documents": documents, **failed})
     stored: dict[str, Any] = {
         "row": row.row,
         "sources": row.turn.sources,
