@@ -25,14 +25,19 @@ _DEEPEST_RESULT = 4
 @dataclass(frozen=True, slots=True)
 class Retrieval:
     """One retrieval. query: what was searched for, None where it is not recorded. documents: what
-    came back, None where that is not recorded. source: where the documents were read. is_failed: it
-    gave nothing, because it failed.
+    came back, None where that is not recorded. source: where the documents were read. error: what
+    it failed with, where it gave nothing.
     """
 
     query: str | None
     documents: tuple[Any, ...] | None
     source: str
-    is_failed: bool = False
+    error: str | None = None
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether it gave nothing, because it failed."""
+        return self.error is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +88,7 @@ def _retrieval(span: Span) -> Retrieval:
             if result is not None:
                 return Retrieval(query, tuple(result), "result of the tool")
             break
-    is_failed = documents is None and span.error is not None
-    return Retrieval(query, None, "", is_failed)
+    return Retrieval(query, None, "", span.error if documents is None else None)
 
 
 def _query(span: Span) -> str | None:
