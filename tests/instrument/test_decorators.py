@@ -242,8 +242,15 @@ def test_a_document_without_a_text_keeps_its_place_and_leaves_the_contexts_unkno
 
 
 def test_a_retriever_that_finds_nothing_gives_an_empty_list_of_contexts() -> None:
-    empty = ragassay.retriever(lambda question: [])
-    ragassay.trace(lambda question: f"None of {len(empty(question))}.")("When?")
+    @ragassay.retriever
+    def search(question: str) -> list[str]:
+        return []
+
+    @ragassay.trace
+    def ask(question: str) -> str:
+        return f"None of {len(search(question))}."
+
+    ask("When?")
     assert flush(10)
     assert [row.contexts for row in rows()] == [()]
 
@@ -280,7 +287,7 @@ def test_a_retriever_that_yields_is_lazy_and_traced_as_far_as_it_was_read() -> N
     made: list[str] = []
 
     @ragassay.retriever
-    def search(question: str) -> Iterator[str]:
+    def search(question: str) -> Generator[str, None, None]:
         for text in ("first", "second", "third"):
             made.append(text)
             yield text

@@ -259,7 +259,7 @@ class _Call:
     def _retrieve(self, documents: Sequence[object]) -> None:
         text_of = self.traced.text_of
         found = [as_traced(document, text_of) for document in documents]
-        retrieved.add([each for each in found if isinstance(each, Context)])
+        retrieved.add(each for each in found if isinstance(each, Context))
         if len(self._documents) < MOST_DOCUMENTS:
             self._documents += found
 
@@ -298,10 +298,11 @@ def _document_attributes(documents: Sequence[Context | Textless]) -> dict[str, A
     for (content, own_id, score), document in zip(_DOCUMENTS, documents, strict=False):
         if isinstance(document, Context):
             attributes[content] = document.text[:LONGEST]
-        if document.id is not None:
-            attributes[own_id] = document.id
-        elif isinstance(document, Textless):
-            attributes[own_id] = ""  # the place of a document of which nothing is known
+            if document.id is not None:
+                attributes[own_id] = document.id
+        else:
+            # Also where nothing is known of it: that keeps its place.
+            attributes[own_id] = document.id or ""
         if document.score is not None:
             attributes[score] = document.score
     return attributes

@@ -25,6 +25,8 @@ class Textless(NamedTuple):
     score: float | None
 
 
+_UNKNOWN = Textless(None, None)
+
 _IDS = ("id", "doc_id", "document_id", "doc_uri", "node_id", "id_", "uri", "source")
 _INNER = ("node", "document")
 # Where the answers of search engines and vector stores have a document that is none itself.
@@ -110,7 +112,7 @@ def as_traced(document: object, text_of: TextOf | None = None) -> Context | Text
 
     text_of: for ids alone, in pairs with a score, or in objects without a text.
     """
-    known = Textless(None, None)
+    known = _UNKNOWN
     try:
         context = as_context(document) if text_of is None else _with_own_text(document)
         if context is not None:

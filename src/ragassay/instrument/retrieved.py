@@ -6,7 +6,7 @@ they return. The collection is shared with tasks and threads that copy the conte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
@@ -44,7 +44,7 @@ def apart() -> Iterator[None]:
             _COLLECTED.reset(token)
 
 
-def add(contexts: Sequence[Context]) -> None:
+def add(contexts: Iterable[Context]) -> None:
     """Note what was retrieved, each context once; nothing where nobody collects."""
     collected = _COLLECTED.get()
     if collected is not None:
@@ -57,7 +57,7 @@ def collected() -> tuple[Context, ...] | None:
     return None if current is None else tuple(current)
 
 
-def _add_to(collected: list[Context], contexts: Sequence[Context]) -> None:
+def _add_to(collected: list[Context], contexts: Iterable[Context]) -> None:
     for context in contexts:
         if len(collected) < MOST and context not in collected:
             collected.append(context)
