@@ -312,8 +312,6 @@ def row_view(row: RowResult, number: int, manifest: Manifest) -> RowView:
             view.elsewhere.setdefault(score.reason, []).append(score.metric)
         else:
             view.scores.append((score, _why(score)))
-    # What failed is what one looks for.
-    view.scores.sort(key=lambda each: each[0].verdict is not Verdict.FAIL)
     view.sections = list(_sections(row))
     return view
 
@@ -408,8 +406,7 @@ def _claim(part: Part, number: int, sample: Sample, evidence: _Evidence, weight:
         if _shown(quote.end) and located(quote, context, sample):
             mark = evidence.add(context, quote.start, quote.end)
             evidence.claims.setdefault(mark, []).append(number)
-            if context + 1 not in [each for _, each in links]:
-                links.append((evidence.anchor(mark), context + 1))
+            links.append((evidence.anchor(mark), context + 1))
         else:
             quotes.append((context + 1, one_line(quote.quote, 400)))
     why = ""
