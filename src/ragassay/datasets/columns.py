@@ -251,12 +251,7 @@ def _several(columns: str, everything: Sequence[str]) -> tuple[str, ...]:
 
 
 _NUMBERED = re.compile(r"(.+?)_*(\d+)")
-_NUMBERED_STEMS = frozenset(
-    {
-        *("context", "chunk", "passage", "document", "retrieved_context", "retrieved_chunk"),
-        *("retrieved_passage", "retrieved_document", "retrieved_doc"),
-    }
-)
+_DOCUMENT_STEMS = frozenset({"document", "retrieved_document", "retrieved_doc"})
 _CHUNK_WORDS = frozenset({"context", "chunk", "passage", "snippet", "excerpt"})
 _NOT_RETRIEVED = frozenset(
     {
@@ -288,7 +283,7 @@ def _is_of_chunks(stem: str) -> bool:
     """
     words = stem.split("_")
     of_chunks = words[-1] in _CHUNK_WORDS and _NOT_RETRIEVED.isdisjoint(words)
-    return stem in _NUMBERED_STEMS or of_chunks
+    return of_chunks or stem in _DOCUMENT_STEMS
 
 
 def _by_normal_name(columns: Sequence[str], taken: set[str]) -> dict[str, list[str]]:
