@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 
 from ragassay.core import JudgeInfo, Manifest
 from support.examples import register_profiles
+from support.pace import times_slower
 from support.postgres import Postgres
 
 register_profiles()
@@ -99,22 +99,9 @@ SLOW_FILES = (
 )
 
 
-USUAL_SECONDS = 0.06
-"""What a sum over two million numbers takes on an idle core of a usual machine."""
 SLOW_MACHINE = 4.0
 """From this many times the usual seconds on, tests marked `timing` are skipped: there they would
 tell of the machine alone."""
-
-
-def _times_slower() -> float:
-    """How many times the usual seconds this machine takes at the moment (the best of three)."""
-    took = []
-    for _ in range(3):
-        began = time.perf_counter()
-        sum(range(2_000_000))
-        took.append(time.perf_counter() - began)
-    return min(took) / USUAL_SECONDS
-
 
 TIMING_RERUNS = 2
 """How often a test that is marked `timing` is run again: a machine that stood still for a moment
@@ -140,7 +127,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Give the test the memory or take it away, before any fixture of its module is made."""
-    if item.get_closest_marker("timing") is not None and (slower := _times_slower()) > SLOW_MACHINE:
+    if item.get_closest_marker("timing") is not None and (slower := times_slower()) > SLOW_MACHINE:
         pytest.skip(f"this machine is {slower:.0f} times slower than usual at the moment")
     replies = item.config.stash[REPLIES_KEY]
     if item.path.relative_to(Path(__file__).parent).parts[0] in OWN_REPLIES:

@@ -19,6 +19,7 @@ from ragassay.judges.llm.reply import parse
 from ragassay.judges.template import fill
 from support import fuzzing
 from support.examples import examples
+from support.pace import times_slower
 
 SEEDS = st.integers(0, 2**32)
 REGRESSIONS: dict[str, tuple[int, ...]] = {
@@ -54,12 +55,13 @@ def test_replies_of_every_commit() -> None:
         fuzzing.check_reply(seed)
 
 
-def test_a_hostile_reply_of_100_kb_is_read_in_5_ms() -> None:
+@pytest.mark.timing
+def test_a_hostile_reply_of_100_kb_is_read_in_5_ms_of_a_usual_machine() -> None:
     slow: dict[int, float] = {}
     for seed in range(30):
         # The fastest of a few: whatever else the machine does takes time too.
         fastest = min(fuzzing.reply_time(seed) for _ in range(3))
-        if fastest > 5:
+        if fastest > 5 and fastest > 5 * times_slower():
             slow[seed] = fastest
     assert slow == {}
 

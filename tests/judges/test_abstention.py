@@ -157,6 +157,7 @@ def test_any_text_gets_the_same_answer_twice(text: str) -> None:
     assert declines(text) is declines(text)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     "piece", ["the documents ", "i ", "there is no ", "ich weiss das ", "the text , ", "no no "]
 )

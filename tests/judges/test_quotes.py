@@ -120,6 +120,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("quote", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_quote_is_refused_in_little_time(quote: str) -> None:
     finder = Finder((A, B, "ab " * 10_000))
