@@ -78,3 +78,32 @@ def test_what_would_do_nothing_or_cannot_be_read_is_refused(
     assert done.returncode == 2
     assert f"error[{code}]" in done.stderr
     assert said in done.stderr
+
+
+def test_a_job_is_marked_also_where_the_command_cannot_begin(folder: Path) -> None:
+    job = {"GITHUB_ACTIONS": "true"}
+    done = run_in_process(folder, "evaluate", "no.jsonl", environment=job)
+    marks = [line for line in done.stderr.splitlines() if line.startswith("::error")]
+    assert len(marks) == 1
+    assert marks[0].startswith("::error title=RagAssay::E0102: ")
+    assert "no.jsonl" in marks[0]
+    done = run_in_process(folder, "gate", "main", "--gate", "nonsense", environment=job)
+    assert "::error title=RagAssay::E0601: The gate cannot be read." in done.stderr
+    done = run_in_process(folder, "gate", "--nonsense", environment=job)
+    assert "::error title=RagAssay::No such option: --nonsense" in done.stderr
+    assert "::error" not in run_in_process(folder, "evaluate", "no.jsonl", environment={}).stderr
+
+
+def test_a_row_that_is_gone_leaves_the_baseline_undecided_unless_so_few_are_asked_for(
+    folder: Path,
+) -> None:
+    rows = [{"id": f"r{n}", **ROW, "response": "It was opened in 1937."} for n in range(2)]
+    rows.append({"id": "r2", **ROW, "response": "", "error": "TimeoutError: 30 s"})
+    (folder / "fewer.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ("evaluate", "fewer.jsonl", "--metrics", "groundedness", "--name", "fewer")
+    assert run_in_process(folder, *words, environment={}).returncode == 0
+    held = ("gate", "fewer", "--baseline", "baseline.jsonl")
+    done = run_in_process(folder, *held, environment={})
+    assert done.returncode == 3
+    assert "1 of the 3 rows of the baseline are not in this run" in " ".join(done.stdout.split())
+    assert run_in_process(folder, *held, "--min-coverage", "0.6", environment={}).returncode == 0

@@ -285,3 +285,48 @@ def test_ids_and_texts_command_neither_the_runner_of_a_job_nor_a_shell(suite: Su
     assert not [line for line in done.out.splitlines() if line.lstrip().startswith("::error file")]
     assert "##[" not in done.out
     assert "--row 'b; touch PWNED'" in done.out
+
+
+def test_a_job_gets_marks_at_the_test_and_the_run_in_its_summary(
+    suite: Suite, tmp_path: Path
+) -> None:
+    page = tmp_path / "summary.md"
+    job = {
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_WORKSPACE": str(tmp_path),
+        "GITHUB_STEP_SUMMARY": str(page),
+    }
+    for workers in ("0", "2"):
+        page.write_text("")
+        done = suite("-q", "-n", workers, **job)
+        assert done.code == 1
+        marks = [line for line in done.out.splitlines() if line.startswith("::")]
+        assert [mark.partition("::")[2].split("::")[0] for mark in marks] == [
+            "error title=Gate not met",
+            "warning file=suite/test_rag.py,line=3,title=row r2%3A "
+            "The response claims what the chunks do not support",
+        ]
+        assert "groundedness>=0.9: not met, it is 0.833 over 6 of 6 rows" in marks[0]
+        assert "Bananas grow in Ecuador." in marks[1]
+        assert "### RagAssay: 5 of 6 rows pass, 1 fail" in page.read_text()
+    assert "::warning" not in suite("-q").out
+
+
+def test_a_job_whose_rows_could_not_be_judged_is_marked_with_why(suite: Suite) -> None:
+    done = suite("-q", "--ragassay-replay", GITHUB_ACTIONS="true")
+    assert done.code == 1
+    (mark,) = [line for line in done.out.splitlines() if line.startswith("::")]
+    assert mark == "::error title=test_app%3A not judged::no row was answered in this session"
+
+
+def test_rows_of_which_nothing_could_be_measured_do_not_pass(suite: Suite) -> None:
+    suite.write(
+        "test_rag.py",
+        "import pytest\n\n"
+        "@pytest.mark.ragassay(rows='rows.jsonl', metrics=['groundedness'])\n"
+        "def test_app(row):\n"
+        "    return 'Item 1 is a lamp.'\n",
+    )
+    done = suite("-v")
+    assert (done.code, done.outcome("test_app[r0]")) == (3, "UNDECIDED")
+    assert "the row has no contexts" in done.out

@@ -132,6 +132,7 @@ def test_a_file_store_gives_back_figures_and_rows_under_the_names_of_agent_evalu
         "content": "The bridge was opened in 1937.",
         "doc_uri": "d1",
     }
+    assert good["expected_retrieved_context"] == [{"doc_uri": "d1"}]
     assert good["response/llm_judged/groundedness/rating"] == "yes"
     assert good["retrieval/llm_judged/chunk_relevance/ratings"] == ["yes", "no"]
     assert good["retrieval/llm_judged/chunk_relevance/precision"] == 0.5

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from ragassay.core import RunState, SetupError
-from ragassay.report import check_gates, parse_gate, summarise
+from ragassay.core import Incomplete, RunState, Score, SetupError, Status
+from ragassay.report import check_gates, conclude, parse_gate, summarise
 
 
 @pytest.fixture
@@ -166,3 +168,30 @@ def test_one_row_of_ten_does_not_meet_a_gate_for_all(make, save, store):
     assert (
         check_gates(s, ["groundedness>=0.9"], 1.0).exit_code == 0
     )  # a metric without a gate may lack its field
+
+
+def test_rows_on_which_the_application_failed_do_not_meet_a_gate_for_all(make, save, store):
+    rows = [make.row(i) for i in range(10)]
+    reason = "the application failed on this row, so there is no response"
+    for i in range(1, 10):
+        scores = [
+            Score(score.metric, Status.NOT_APPLICABLE, reason=reason)
+            if score.metric == "answer_relevance"
+            else score
+            for score in rows[i].scores
+        ]
+        rows[i] = replace(rows[i], scores=tuple(scores))
+    s = summarise(store, save(rows))
+    (outcome,) = check_gates(s, ["answer_relevance>=0.9"]).outcomes
+    assert outcome.message == (
+        "answer_relevance>=0.9: met, it is 1.000 over 1 of 10 rows (the application failed on 9)"
+    )
+    result = check_gates(s, ["answer_relevance>=0.9"], 0.5)
+    assert result.exit_code == 3
+    assert result.incomplete == (
+        f"answer_relevance: a value in 1 of 10 rows, below the floor of 50 %: {reason} (9)",
+    )
+    (told,) = conclude(s, result, resume="ragassay resume", store="").messages[-1:]
+    assert isinstance(told, Incomplete)
+    assert told.code == "E0603"
+    assert told.fix.startswith("see on which rows it failed, and why: ragassay show run1")

@@ -10,10 +10,10 @@ from ragassay.cli.github import GuardedStream
 from ragassay.report import (
     COMMENT_LIMIT,
     check_gates,
-    github_annotations,
     markdown_page,
     summarise,
 )
+from ragassay.report.workflow_commands import github_annotations
 
 BAD = (("It was raised to 90 in May.", 0),)
 
@@ -31,6 +31,34 @@ def test_ten_problems_are_shown_and_of_eleven_nine_with_the_number_of_the_others
     shown = marks(store, eleven, "groundedness>=0.9")
     assert [line.split(" ")[0] for line in shown] == ["::error"] + 8 * ["::warning"] + ["::notice"]
     assert "::2 more problems are not shown here" in shown[-1]
+
+
+def test_rows_may_be_marked_at_a_test_and_beside_what_other_runs_have_told(make, save, store):
+    summary = summarise(store, save([make.row(n, sentences=BAD) for n in range(9)]))
+    gates = check_gates(summary, ["groundedness>=0.9"])
+    shown = github_annotations(store, summary, gates, "", most=3, beside=("tests/test_rag.py", 7))
+    assert [line.split(" ")[0] for line in shown] == ["::error", "::warning", "::notice"]
+    assert shown[1].startswith("::warning file=tests/test_rag.py,line=7,title=row ")
+    assert "::8 more problems are not shown here" in shown[2]
+    assert github_annotations(store, summary, gates, "", most=0) == []
+
+
+@pytest.mark.parametrize("between", [",", ";", "\t"])
+def test_a_row_of_a_table_is_marked_at_the_line_where_it_begins(
+    between, make, save, store, tmp_path
+):
+    file = tmp_path / "rows.csv"
+    lines = [
+        ("question", "response"),
+        ("a", "b"),
+        ("c", '"of two\nlines, and more"'),
+        ("e", "f"),
+    ]
+    file.write_text("".join(f"{q}{between}{r}\n" for q, r in lines))
+    rows = [make.row(0), make.row(1, sentences=BAD), make.row(2, sentences=BAD)]
+    run = save(rows, source=str(file))
+    numbers = sorted(line.partition(",line=")[2].partition(",")[0] for line in marks(store, run))
+    assert numbers == ["3", "5"]
 
 
 def test_gates_come_before_rows_and_the_worst_row_before_the_others(make, save, store):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ragassay.core import DataError, SetupError
+from ragassay.core import DataError, Score, SetupError, Status
 from ragassay.report import (
     StoredSide,
     check_gates,
@@ -87,12 +87,85 @@ def test_runs_by_different_judges_are_undecided_and_not_a_regression(runs, make,
     assert "undecided, the judges differ: offline and openai:other" in found.message
 
 
-def test_a_metric_that_is_not_in_both_runs_is_refused(runs):
+def test_a_metric_that_the_baseline_does_not_have_is_refused(runs):
     sides = runs(before=0, after=0)
     comparison = compare_runs(sides["before"], sides["after"])
-    with pytest.raises(SetupError, match="do not both have the metric 'groundednes'") as caught:
+    with pytest.raises(SetupError, match="does not have the metric 'groundednes'") as caught:
         regression_outcomes(comparison, ["groundednes"])
     assert caught.value.code == "E0601"
+
+
+def test_a_metric_that_is_no_longer_measured_is_undecided(runs, make, save, store):
+    before = runs(before=0)["before"]
+    rows = [make.row(n, sentences=GOOD) for n in range(20)]
+    rows = [
+        replace(row, scores=tuple(s for s in row.scores if s.metric != "groundedness"))
+        for row in rows
+    ]
+    metrics = ("chunk_relevance", "answer_relevance", "latency")
+    after = StoredSide(store, save(rows, "after", metrics=metrics))
+    outcomes = {
+        one.gate.metric: one.passed for one in regression_outcomes(compare_runs(before, after))
+    }
+    assert outcomes == {
+        "chunk_relevance": True,
+        "groundedness": None,
+        "answer_relevance": True,
+        "latency": True,
+    }
+    assert outcome(before, after).message == (
+        "no regression of groundedness: undecided, the baseline measures it and this run does not"
+    )
+
+
+def failed(row):
+    """The row as it is where the application failed on it."""
+    reason = "the application failed on this row, so there is no response"
+    scores = [
+        Score(score.metric, Status.NOT_APPLICABLE, reason=reason)
+        if score.metric == "groundedness"
+        else score
+        for score in row.scores
+    ]
+    return replace(row, scores=tuple(scores))
+
+
+@pytest.mark.parametrize(("floor", "passed"), [(None, None), (0.8, None), (0.7, True)])
+def test_rows_of_the_baseline_that_are_gone_or_have_no_response_are_missed(
+    floor, passed, runs, make, save, store
+):
+    before = runs(before=0)["before"]
+    rows = [make.row(n, sentences=GOOD) for n in range(16)]
+    after = StoredSide(store, save([failed(rows[0]), *rows[1:]], "after"))
+    found = outcome(before, after, floor=floor)
+    # Of 20 rows four are gone, and on one the application failed: a share of .75 is left.
+    assert found.passed is passed
+    assert "5 of the 20 rows of the baseline are not in this run" in found.message
+
+
+def test_a_metric_that_falls_on_the_rows_that_are_left_fails_whatever_the_floor(
+    runs, make, save, store
+):
+    before = runs(before=0)["before"]
+    rows = [make.row(n, sentences=BAD) for n in range(12)]
+    assert outcome(before, StoredSide(store, save(rows, "after"))).passed is False
+
+
+def test_what_the_baseline_has_no_value_of_is_not_held(runs, make, save, store):
+    rows = [failed(make.row(n, sentences=GOOD)) for n in range(20)]
+    before = StoredSide(store, save(rows, "before"))
+    outcomes = regression_outcomes(compare_runs(before, runs(after=0)["after"]))
+    assert "groundedness" not in {one.gate.metric for one in outcomes}
+    # Asked for by name, it is undecided.
+    assert outcome(before, before).passed is None
+
+
+def test_where_no_row_changed_the_interval_says_what_may_hide(runs):
+    sides = runs(before=0, after=0)
+    found = outcome(sides["before"], sides["after"])
+    assert found.passed is True
+    # 20 rows without a change: 1 - .025 ** (1 / 20) = .168 is the exact interval's end.
+    assert found.message.endswith("; a change below 0.168 may not show")
 
 
 def test_runs_without_a_common_row_decide_nothing(runs, make, save, store):

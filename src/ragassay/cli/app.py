@@ -13,7 +13,7 @@ import typer
 from ragassay.cli import doctor, interop, judging, stress, tracing, trust, tuning, watch, web
 from ragassay.cli.config import take_default_config
 from ragassay.cli.gate import gate as gate_command
-from ragassay.cli.github import guard_output
+from ragassay.cli.github import announce_error, guard_output
 from ragassay.cli.init import init
 from ragassay.cli.output import (
     console,
@@ -473,6 +473,7 @@ def run() -> NoReturn:
         code = app(standalone_mode=False)
     except RagAssayError as error:
         show_error(error)
+        announce_error(_as_mark(error))
         sys.exit(error.exit_code)
     except Interrupted:  # whoever took the signal has said so already
         sys.exit(130)
@@ -493,6 +494,7 @@ def run() -> NoReturn:
         else:
             usage = getattr(getattr(error, "ctx", None), "command_path", "ragassay")
             note(f"error: {error.format_message()}\n  fix: {usage} --help")
+            announce_error(error.format_message())
     try:
         # At the interpreter's end a closed pipe would be a warning and exit code 120.
         sys.stdout.flush()
@@ -501,6 +503,12 @@ def run() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _as_mark(error: RagAssayError) -> str:
+    """The error as a mark of a job shows it: code, what, where, why and what to do."""
+    details = [error.where, error.why, f"fix: {error.fix}" if error.fix else ""]
+    return "\n".join([f"{error.code}: {error.what}", *filter(None, details)])
 
 
 def _leave_with_fault(error: Exception) -> NoReturn:
@@ -513,10 +521,12 @@ def _leave_with_fault(error: Exception) -> NoReturn:
         raise error
     if (failure := memory_failure(error)) is not None:
         show_error(failure)
+        announce_error(_as_mark(failure))
         sys.exit(failure.exit_code)
     note(
         f"error: {type(error).__name__}: {str(error)[:500]}\n"
         "  this is a fault of RagAssay, not yours; what was judged is kept (ragassay runs)\n"
         "  fix: set RAGASSAY_DEBUG=1 and run again to see where, and report it"
     )
+    announce_error(f"{type(error).__name__}: {str(error)[:500]}")
     sys.exit(70)

@@ -60,7 +60,7 @@ def gate(
     Without --gate and --min-coverage, those are checked that the run was made with.
     """
     from ragassay import api
-    from ragassay.report import FinalSteps, render_gates
+    from ragassay.report import FinalSteps, regression_outcomes, render_gates, with_outcomes
 
     with api.open_run(run, store=store) as opened:
         stored = FinalSteps.from_manifest(opened.manifest.kept)
@@ -73,7 +73,10 @@ def gate(
         result = given.check_gates(opened.summary)
         comparison = None
         if baseline is not None:
-            comparison, result = _beside(opened, baseline, result, regression or (), margin)
+            comparison = _beside(opened, baseline)
+            floor = given.min_coverage
+            outcomes = regression_outcomes(comparison, regression or (), margin, floor)
+            result = with_outcomes(result, outcomes)
         if json_:
             print_json({"schema": 1, "kind": "gate", "run_id": opened.id, **result.to_json()})
         elif result.outcomes or result.incomplete:
@@ -166,21 +169,9 @@ def _check_comparison(
         )
 
 
-def _beside(
-    run: Run,
-    baseline: str,
-    result: GateResult,
-    regression: list[str] | tuple[str, ...],
-    margin: float | None,
-) -> tuple[Comparison, GateResult]:
-    """The comparison with the baseline, and the result with what it decides."""
-    from ragassay.report import (
-        StoredSide,
-        compare_runs,
-        read_baseline,
-        regression_outcomes,
-        with_outcomes,
-    )
+def _beside(run: Run, baseline: str) -> Comparison:
+    """The comparison with the baseline."""
+    from ragassay.report import StoredSide, compare_runs, read_baseline
 
     this = StoredSide(run.store, run.id)
     # A file is told by its being there: names of runs are chosen freely.
@@ -190,8 +181,7 @@ def _beside(
         comparison = compare_runs(StoredSide(run.store, _stored_run(run, baseline)), this)
     for warning in comparison.warnings:
         note(warning)
-    outcomes = regression_outcomes(comparison, regression, margin)
-    return comparison, with_outcomes(result, outcomes)
+    return comparison
 
 
 def _stored_run(run: Run, baseline: str) -> str:

@@ -48,7 +48,8 @@ def _fails(row: RowResult, metric: str) -> bool:
 def _of_row(run: Run, row: RowResult, score: Score | None) -> Iterator[str]:
     score = score or worst_score(row, run.manifest)
     cause = row.diagnosis.cause
-    yield f"row {one_line(row.id)}: {cause.title if cause is not None else 'no cause'}"
+    nothing = "nothing could be measured" if score is None else "no cause"
+    yield f"row {one_line(row.id)}: {cause.title if cause is not None else nothing}"
     if score is not None:
         shown = proof(score, row.sample)
         value = "no value" if score.value is None else f"{score.value:.3f}"
@@ -58,6 +59,10 @@ def _of_row(run: Run, row: RowResult, score: Score | None) -> Iterator[str]:
         yield from _evidence(row, score)
         if shown.rationale:
             yield f"    why: {_short(shown.rationale)}"
+    else:
+        # No metric has a value that could decide anything.
+        for one in islice((one for one in row.scores if one.reason), _SHOWN):
+            yield f"  {one.metric} has no value: {one_line(one.reason)}"
     if cause is not None:
         yield f"  try: {cause.remedy}"
     yield f"  ragassay show {run.id}{_of_this(row.id)}{_store(run)}"

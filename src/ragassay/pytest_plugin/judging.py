@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ragassay.core import RagAssayError, Verdict
@@ -13,6 +13,8 @@ from ragassay.pytest_plugin.failures import of_assertion, of_row
 from ragassay.pytest_plugin.recording import RecordingCopies
 
 if TYPE_CHECKING:
+    from ragassay.core import RowResult
+    from ragassay.report import GateResult
     from ragassay.runs.run import Run
 
 
@@ -25,13 +27,14 @@ _RECORD = (
 @dataclass(slots=True)
 class Group:
     """The rows of one marked test function. run: what judged them, None where `error` says why
-    there is none.
+    there is none. results: of what tests asserted of the run.
     """
 
     name: str
     tests: list[HeldTest] = field(default_factory=list)
     run: Run | None = None
     error: str = ""
+    results: list[GateResult] = field(default_factory=list)
 
     @property
     def function(self) -> str:
@@ -104,9 +107,17 @@ def decide_row(group: Group, test: HeldTest) -> Decision:
     verdict = row.diagnosis.verdict
     if verdict is Verdict.FAIL:
         return Decision("failed", of_row(group.run, row))
-    if verdict is Verdict.UNDECIDED or not row.done:
+    if verdict is Verdict.UNDECIDED or not row.done or not _measured(row):
         return Decision("undecided", of_row(group.run, row))
     return Decision("passed")
+
+
+def _measured(row: RowResult) -> bool:
+    """Whether anything was found out about the row. That the application did not fail is nothing
+    that a row could pass by.
+    """
+    scores = [score for score in row.scores if score.metric != "app_error"]
+    return any(score.value is not None for score in scores or row.scores)
 
 
 def decide(test: HeldTest, groups: Sequence[Group]) -> Decision:
@@ -130,11 +141,13 @@ def _decide_one(test: HeldTest, assertion: Assertion, groups: Sequence[Group]) -
     try:
         result = check_gates(chosen.run.summary, assertion.gates, assertion.coverage)
     except RagAssayError as error:
+        error.where = ""  # an option of the command, which nobody gave here
         return Decision("failed", f"{assertion.place}: {error}")
     messages = [outcome.message for outcome in result.outcomes]
     messages += [message for message in result.incomplete if message not in messages]
     lost = _too_few_answers(chosen, assertion.coverage)
     messages += lost
+    chosen.results.append(replace(result, incomplete=(*result.incomplete, *lost)))
     if result.exit_code == 0 and not lost:
         return Decision("passed")
     messages = [f"{assertion.place}: {messages[0]}", *messages[1:]]

@@ -19,6 +19,7 @@ from _pytest.runner import runtestprotocol
 from ragassay.core import BadRow, Sample
 from ragassay.pytest_plugin.answers import HeldTest
 from ragassay.pytest_plugin.assertions import AssertedRun
+from ragassay.pytest_plugin.github import tell_github_of
 from ragassay.pytest_plugin.judging import Decision, Group, decide, decide_row
 from ragassay.pytest_plugin.recording import RecordingCopies
 from ragassay.pytest_plugin.rows import Marked, marked, row_id
@@ -275,6 +276,9 @@ class JudgedSession:
             write.section("ragassay")
         for group in self._groups:
             write.write_line(_line(group))
+        for note in tell_github_of(self._groups, self._config, write.write_line):
+            write.write_line(note)
+        for group in self._groups:
             if group.run is not None:
                 group.run.close()
 

@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from ragassay.report.end_of_run import EndOfRun, conclude
     from ragassay.report.final_steps import FinalSteps, ResumedSteps, resumed_steps
     from ragassay.report.gate import Gate, GateOutcome, GateResult, check_gates, parse_gate
+    from ragassay.report.github_job import on_github, tell_github
     from ragassay.report.html import write_html
-    from ragassay.report.job_summary import COMMENT_LIMIT, MARKER, SUMMARY_LIMIT, markdown_page
+    from ragassay.report.job_summary import COMMENT_LIMIT, MARKER, markdown_page
     from ragassay.report.jsonable import as_json, row_json, run_json, summary_json
     from ragassay.report.junit import write_junit
     from ragassay.report.mlflow_run import log_to_mlflow, mlflow_metrics
@@ -53,13 +54,12 @@ if TYPE_CHECKING:
     from ragassay.report.terminal_summary import Detail, render_summary, summary_text
     from ragassay.report.text import inert, plain, seen
     from ragassay.report.wording import headline, number_words, percent_interval
-    from ragassay.report.workflow_commands import github_annotations
+    from ragassay.report.workflow_commands import workflow_command
 
 __all__ = [
     "COMMENT_LIMIT",
     "FORMATS",
     "MARKER",
-    "SUMMARY_LIMIT",
     "Baseline",
     "ChangedRow",
     "Comparison",
@@ -86,7 +86,6 @@ __all__ = [
     "corrected_differences",
     "conclude",
     "export",
-    "github_annotations",
     "headline",
     "inert",
     "log_to_mlflow",
@@ -94,6 +93,7 @@ __all__ = [
     "mlflow_frame",
     "mlflow_metrics",
     "number_words",
+    "on_github",
     "parse_gate",
     "percent_interval",
     "plain",
@@ -117,7 +117,9 @@ __all__ = [
     "summarise",
     "summary_json",
     "summary_text",
+    "tell_github",
     "with_outcomes",
+    "workflow_command",
     "write_baseline",
     "write_benchmark_html",
     "write_html",
@@ -147,8 +149,9 @@ __getattr__ = lazy_names(
         "final_steps": ("FinalSteps", "ResumedSteps", "resumed_steps"),
         "output_files": ("check_output_file",),
         "gate": ("Gate", "GateOutcome", "GateResult", "check_gates", "parse_gate"),
+        "github_job": ("on_github", "tell_github"),
         "html": ("write_html",),
-        "job_summary": ("COMMENT_LIMIT", "MARKER", "SUMMARY_LIMIT", "markdown_page"),
+        "job_summary": ("COMMENT_LIMIT", "MARKER", "markdown_page"),
         "jsonable": ("as_json", "row_json", "run_json", "summary_json"),
         "junit": ("write_junit",),
         "mlflow_run": ("log_to_mlflow", "mlflow_metrics"),
@@ -159,7 +162,7 @@ __getattr__ = lazy_names(
         "terminal": ("render_asked", "render_gates", "render_row", "render_runs"),
         "terminal_comparison": ("render_comparison",),
         "terminal_summary": ("Detail", "render_summary", "summary_text"),
-        "workflow_commands": ("github_annotations",),
+        "workflow_commands": ("workflow_command",),
         "wording": ("headline", "number_words", "percent_interval"),
     },
 )

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from ragassay.core import CorrectedFigure, Interval, Manifest, SetupError, Verdict
 from ragassay.core.display import Displayed
-from ragassay.report.wording import better_end, change_word, count, p_value, unit_of
+from ragassay.report.wording import (
+    better_end,
+    change_word,
+    count,
+    is_loss,
+    p_value,
+    unit_of,
+)
 from ragassay.scoring import PairedResult, holm, paired_difference
 
 if TYPE_CHECKING:
@@ -63,6 +70,8 @@ class MetricComparison:
     two has a value. better: which end of the metric is the good one, "higher", "lower" or
     "neither"; change: "better" or "worse" for b, "" where neither. equivalence: whether the
     difference is smaller than the margin, where one was given and the metric lies in [0, 1].
+    valued: rows of a with a value; missing: of these, the ones that b does not have, or for which
+    it lacks a field or the application's response.
     """
 
     metric: str
@@ -73,6 +82,8 @@ class MetricComparison:
     better: str = "higher"
     change: str = ""
     equivalence: Equivalence | None = None
+    valued: int = 0
+    missing: int = 0
 
     @property
     def direction_words(self) -> str:
@@ -307,14 +318,16 @@ def _readable_rows(run: ComparedRun) -> dict[str, RowLine]:
 
 @dataclass(frozen=True, slots=True)
 class _Pairing:
-    """The scores of one metric in both runs, row by row. dropped: rows of both runs left out
-    because only one of the two has a value.
+    """The scores of one metric in both runs, row by row. dropped, valued, missing: as of
+    `MetricComparison`.
     """
 
     metric: str
     unit: str
     pairs: list[tuple[ScoreLine, ScoreLine]]
     dropped: int
+    valued: int
+    missing: int
 
     def result(self) -> PairedResult:
         """The paired difference, within the range of the metric where that is known."""
@@ -330,15 +343,24 @@ def _pairing(a: ComparedRun, b: ComparedRun, metric: str, unit: str, both: Set[s
     before = {line.row_id: line for line in a.score_lines(metric) if line.value is not None}
     pairs: list[tuple[ScoreLine, ScoreLine]] = []
     only_after = 0
+    without_value = 0
     for line in b.score_lines(metric):
-        if line.value is None or line.row_id not in both:
-            continue
-        if line.row_id in before:
+        if line.value is None:
+            # The judge gave no verdict, or the metric has no meaning for the new response.
+            without_value += line.row_id in before and not is_loss(line.reason)
+        elif line.row_id in before:
             pairs.append((before[line.row_id], line))
-        else:
+        elif line.row_id in both:
             only_after += 1
     only_before = len(before.keys() & both) - len(pairs)
-    return _Pairing(metric, unit, pairs, only_before + only_after)
+    return _Pairing(
+        metric,
+        unit,
+        pairs,
+        dropped=only_before + only_after,
+        valued=len(before),
+        missing=len(before) - len(pairs) - without_value,
+    )
 
 
 def _metric_comparisons(
@@ -363,6 +385,8 @@ def _metric_comparisons(
             better=better_end(pairing.metric, manifest),
             change=change_word(result.difference, pairing.metric, manifest),
             equivalence=equivalence,
+            valued=pairing.valued,
+            missing=pairing.missing,
         )
         comparisons.append(comparison)
     return tuple(comparisons)

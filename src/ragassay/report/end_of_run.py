@@ -27,6 +27,7 @@ from ragassay.report.lost import (
     reason_in,
     remedy,
 )
+from ragassay.report.wording import APPLICATION_FAILED, LACKS
 
 INTERRUPTED = 130
 """What shells make of a command that SIGINT ended."""
@@ -227,7 +228,13 @@ def _gate_errors(
         asked, judged = asked_and_judged(summary)
         fix = "give the rows what the metric needs, or gate on another metric"
         what = "Too little was judged to decide."
-        if judged < asked:
+        why = "; ".join(gates.incomplete)
+        if APPLICATION_FAILED in why:
+            fix = (
+                f"see on which rows it failed, and why: ragassay show {run_id}{store}; then answer"
+                " these again"
+            )
+        elif judged < asked and LACKS not in why:
             fix = _remedy(summary, first_loss(summary)) or f"{resume} --retry-failed"
         elif any(one.passed is None and one.is_too_wide for one in gates.outcomes):
             what = "The rows are too few to decide."
@@ -237,7 +244,7 @@ def _gate_errors(
                 "E0603",
                 what,
                 where=f"run {run_id}",
-                why="; ".join(gates.incomplete),
+                why=why,
                 fix=fix,
             )
         ]

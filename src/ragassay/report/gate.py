@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 
 from ragassay.core import Interval, Ledger, Manifest, MetricSummary, SetupError, Summary, nearest
 from ragassay.report.wording import (
-    LACKS,
+    APPLICATION_FAILED,
     better_end,
     count,
     figure,
+    is_loss,
     money,
     number_words,
     percent,
@@ -234,8 +235,8 @@ def check_gates(
 
     min_coverage: least share, in [0, 1], of the rows that must be scored, of the parts that each
     metric must have judged, and, for a metric with a gate, of the rows with a value among these and
-    those that lack an input field; None asks only that no row is pending. Raises SetupError E0601
-    for a gate that cannot be read.
+    those that lack an input field or the application's response; None asks only that no row is
+    pending. Raises SetupError E0601 for a gate that cannot be read.
 
     A gate on a pass rate with undecided rows is met only if it is met however these are decided,
     and failed only if it fails however they are; else it is incomplete. A figure x over d decided
@@ -336,7 +337,7 @@ def _check(gate: Gate, metrics: dict[str, MetricSummary], summary: Summary) -> G
         return _check_interval(gate, metric, value, rows)
     holds = _OPERATORS[gate.op]
     shown = percent(value) if rate else figure(value, metric.unit)
-    words = f"it is {shown} over {rows:,} of {count(metric.rows, 'row')}"
+    words = f"it is {shown} over {_rows_behind(metric, rows)}"
     passed: bool | None = holds(value, gate.threshold)
     if rate and metric.undecided:
         # The rate if all undecided rows failed, and if all passed.
@@ -375,9 +376,18 @@ def _check_interval(gate: Gate, metric: MetricSummary, value: float, rows: int) 
     passed = _decided(gate, low, high)
     shown = percent(value) if rate else figure(value, metric.unit)
     span = f"[{percent(low)}, {percent(high)}]" if rate else _span(low, high, metric.unit)
-    words = f"it is {shown} {span} over {rows:,} of {count(metric.rows, 'row')}"
+    words = f"it is {shown} {span} over {_rows_behind(metric, rows)}"
     message = f"{gate.text}: {_RESULT_WORDS[passed]}, {words}"
     return GateOutcome(gate, value, passed, message, rows)
+
+
+def _rows_behind(metric: MetricSummary, rows: int) -> str:
+    """The rows behind a figure in words, and on how many the application failed: a figure over the
+    others says nothing of these.
+    """
+    words = f"{rows:,} of {count(metric.rows, 'row')}"
+    failed = sum(n for why, n in metric.reasons.items() if why.startswith(APPLICATION_FAILED))
+    return f"{words} (the application failed on {failed:,})" if failed else words
 
 
 def _span(low: float, high: float, unit: str) -> str:
@@ -420,12 +430,12 @@ def _bound(value: float, decided: int, undecided: int, share: int) -> float:
 
 
 def _lacking_fields(gated: Iterable[MetricSummary], floor: float) -> list[str]:
-    """Gated metrics that too many rows lack the fields for: one row of ten must not meet a gate for
-    all ten.
+    """Gated metrics that too many rows lack the fields for, or the application's response: one row
+    of ten must not meet a gate for all ten.
     """
     messages = []
     for m in gated:
-        lacking = {reason: n for reason, n in m.reasons.items() if reason.startswith(LACKS)}
+        lacking = {reason: n for reason, n in m.reasons.items() if is_loss(reason)}
         rows = m.n + sum(lacking.values())
         if rows and m.n / rows < floor:
             why = "; ".join(f"{reason} ({n:,})" for reason, n in lacking.items())

@@ -31,7 +31,14 @@ NAMES: Mapping[str, str] = {
 _RETRIEVAL = "retrieval"
 _RESPONSE = "response"
 _MEASURED: Mapping[str, str] = {"document_recall": "retrieval/ground_truth/document_recall"}
-_REQUEST = ("request_id", "request", "response", "expected_response", "retrieved_context")
+_REQUEST = (
+    "request_id",
+    "request",
+    "response",
+    "expected_response",
+    "retrieved_context",
+    "expected_retrieved_context",
+)
 _AGENT = (
     "agent/total_token_count",
     "agent/total_input_token_count",
@@ -159,7 +166,12 @@ def _request(sample: Sample) -> dict[str, Any]:
         "expected_response": sample.reference,
     }
     cells: dict[str, Any] = {k: None if v is None else unicode(v) for k, v in texts.items()}
-    return cells | {"retrieved_context": contexts}
+    expected = None
+    if sample.relevant_ids is not None:
+        expected = [
+            {"doc_uri": unicode(name)} for name, grade in sample.relevant_ids.items() if grade > 0
+        ]
+    return cells | {"retrieved_context": contexts, "expected_retrieved_context": expected}
 
 
 def _agent(sample: Sample) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from ragassay.core import Incomplete, Manifest, SetupError, nearest
 from ragassay.report.comparison import Comparison, MetricComparison
 from ragassay.report.gate import Gate, GateOutcome, GateResult
-from ragassay.report.wording import count, figure, p_value, signed
+from ragassay.report.wording import better_end, count, figure, p_value, signed
 
 ALPHA = 0.05
 """The level of every test here, two-sided, Holm-corrected over the metrics."""
@@ -22,38 +22,62 @@ _WORDS = {True: "met", False: "not met", None: "undecided"}
 
 
 def regression_outcomes(
-    comparison: Comparison, metrics: Sequence[str] = (), margin: float | None = None
+    comparison: Comparison,
+    metrics: Sequence[str] = (),
+    margin: float | None = None,
+    floor: float | None = None,
 ) -> tuple[GateOutcome, ...]:
-    """One outcome for each metric that both runs have and that has a good end: failed where it is
-    worse beyond chance.
+    """One outcome for each metric that the baseline has a value of and that has a good end: failed
+    where it is worse beyond chance.
 
     metrics: only these; () = all. margin: the loss that does not matter, in the metric's unit. With
     one, a metric fails where its whole interval lies below the margin, and is undecided where only
-    a part of it does. A metric that was judged by another judge or rubric is undecided: the
-    difference would be one of judges. Raises SetupError E0601 for a metric that is not in both.
+    a part of it does. floor: the least share, in [0, 1], of the baseline's rows that must still be
+    there, with the fields that the metric needs and with a response; None asks for all of them.
+    Below it a metric that is not worse is undecided, and so is one that this run does not measure,
+    or that was judged by another judge or rubric: the difference would be one of judges. Raises
+    SetupError E0601 for a metric that the baseline does not have.
     """
-    known = {one.metric: one for one in comparison.metrics}
-    chosen = [one for one in comparison.metrics if one.better != "neither"]
-    if metrics:
-        chosen = [_named(metric, known) for metric in metrics]
+    found = {one.metric: one for one in comparison.metrics}
+    for metric in metrics:
+        if metric not in comparison.a.metrics:
+            raise _unknown(metric, comparison.a.metrics)
+    chosen = metrics or [
+        metric
+        for metric in comparison.a.metrics
+        if better_end(metric, comparison.a) != "neither"
+        # What the baseline itself has no value of cannot become worse.
+        and (metric not in found or found[metric].valued)
+    ]
     changed = _changed_judge(comparison.a, comparison.b)
-    outcomes = [_outcome(one, changed, margin) for one in chosen]
-    if not outcomes:
+    least = 1.0 if floor is None else floor
+    outcomes = []
+    for metric in chosen:
+        if metric in found:
+            outcomes.append(_outcome(found[metric], changed, margin, least))
+        else:
+            outcomes.append(_not_measured(metric))
+    if not outcomes or not comparison.both:
         gate = Gate("no regression", "regression", "", ">=", 0.0)
         message = f"no regression: undecided, {comparison.headline}"
         outcomes = [GateOutcome(gate, None, None, message)]
     return tuple(outcomes)
 
 
-def _named(metric: str, known: dict[str, MetricComparison]) -> MetricComparison:
-    if metric not in known:
-        raise SetupError(
-            "E0601",
-            f"The runs do not both have the metric {metric!r}.{nearest(metric, known)}",
-            where="--regression",
-            fix=f"name some of: {', '.join(known) or '(none)'}",
-        )
-    return known[metric]
+def _unknown(metric: str, known: Sequence[str]) -> SetupError:
+    return SetupError(
+        "E0601",
+        f"The baseline does not have the metric {metric!r}.{nearest(metric, known)}",
+        where="--regression",
+        fix=f"name some of: {', '.join(known) or '(none)'}",
+    )
+
+
+def _not_measured(metric: str) -> GateOutcome:
+    text = f"no regression of {metric}"
+    gate = Gate(text, "regression", metric, ">=", 0.0)
+    message = f"{text}: undecided, the baseline measures it and this run does not"
+    return GateOutcome(gate, None, None, message)
 
 
 def _changed_judge(a: Manifest, b: Manifest) -> str:
@@ -66,7 +90,9 @@ def _changed_judge(a: Manifest, b: Manifest) -> str:
     return ""
 
 
-def _outcome(one: MetricComparison, changed: str, margin: float | None) -> GateOutcome:
+def _outcome(
+    one: MetricComparison, changed: str, margin: float | None, floor: float
+) -> GateOutcome:
     text = f"no regression of {one.metric}"
     if margin:
         text += f" by more than {figure(margin, one.unit)}"
@@ -74,20 +100,42 @@ def _outcome(one: MetricComparison, changed: str, margin: float | None) -> GateO
     result = one.result
     if changed and not _measured_without_judge(one.metric):
         return GateOutcome(gate, result.difference, None, f"{text}: undecided, {changed}", result.n)
+    lost = ""
+    if one.missing:
+        lost = (
+            f"{one.missing:,} of the {count(one.valued, 'row')} of the baseline are not in this"
+            " run, lack a field that is needed, or have no response"
+        )
     if result.difference is None:
-        message = f"{text}: undecided, {count(result.n, 'row')} of both runs have a value"
-        return GateOutcome(gate, None, None, message, result.n)
+        why = lost or f"{count(result.n, 'row')} of both runs have a value"
+        return GateOutcome(gate, None, None, f"{text}: undecided, {why}", result.n)
     passed = _passed(one, margin)
+    if passed and one.missing > (1.0 - floor) * one.valued:
+        # The rows that are left may well be as good as they were: it is the others that broke.
+        passed, lost = None, f"{lost} (--min-coverage says how many may)"
     message = (
         f"{text}: {_WORDS[passed]}, it changes by {signed(result.difference, one.unit)}"
         f"{_ends(one)} over {count(result.n, 'paired row')}"
     )
     if one.p is not None:
         message += f", {p_value(one.p)}"
-    if passed and not margin and result.minimum_detectable is not None:
+    if passed and not margin:
         # "None found" is worth as much as what could have been found.
-        message += f"; a change of {figure(result.minimum_detectable, one.unit)} would show"
+        message += _would_show(one)
+    if lost:
+        message += f"; {lost}"
     return GateOutcome(gate, result.difference, passed, message, result.n)
+
+
+def _would_show(one: MetricComparison) -> str:
+    result = one.result
+    if result.minimum_detectable is not None:
+        return f"; a change of {figure(result.minimum_detectable, one.unit)} would show"
+    if result.interval is None:
+        return ""
+    # Where no row changed there is no spread to work with, and the interval says what could hide.
+    hidden = max(abs(result.interval.low), abs(result.interval.high))
+    return f"; a change below {figure(hidden, one.unit)} may not show"
 
 
 def _measured_without_judge(metric: str) -> bool:

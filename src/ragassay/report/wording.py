@@ -293,6 +293,16 @@ def p_value(p: float | None) -> str:
 LACKS = "the row has no "
 """How a metric's reason starts where the row lacks an input field."""
 
+APPLICATION_FAILED = "the application failed"
+"""How it starts where the application gave no response for the row."""
+
+
+def is_loss(reason: str) -> bool:
+    """Whether a metric does not apply because something that the row should have is not there, and
+    not because it has no meaning for the row.
+    """
+    return reason.startswith((LACKS, APPLICATION_FAILED))
+
 
 def headline(summary: Summary) -> str:
     """The verdict over the rows in words: "37 of 48 rows pass, 9 fail, 2 undecided"; and where no

@@ -7,6 +7,7 @@ escapes it, and the older form of a command (`##[error]`), which begins anywhere
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Iterator
 from itertools import islice
@@ -28,36 +29,55 @@ MOST = 10
 _LINES = (".jsonl", ".ndjson")
 """Endings of files in which row n stands in line n."""
 
+_TABLES = (".csv", ".tsv")
+"""Endings of tables, whose first row is a header and whose rows may take several lines."""
+
 
 def github_annotations(
-    store: Store, summary: Summary, gates: GateResult, workspace: str, *, with_rows: bool = True
+    store: Store,
+    summary: Summary,
+    gates: GateResult,
+    workspace: str,
+    *,
+    with_rows: bool = True,
+    most: int = MOST,
+    beside: tuple[str, int] | None = None,
 ) -> list[str]:
-    """At most MOST workflow commands: gates that are not met, then the failing rows, worst first.
+    """At most `most` workflow commands: gates that are not met, then the failing rows, worst first.
     Where some are cut, the last one says how many.
 
     workspace: the folder of the checkout, to which paths are relative. with_rows: False where an
-    earlier step has marked the rows of this run.
+    earlier step has marked the rows of this run. beside: the file and the line, from 1, that the
+    rows are marked at; None for their own lines in the file that they were read from.
     """
+    if most < 1:
+        return []
     conditions = list(_conditions(gates))
     every = len(conditions) + (summary.failed if with_rows else 0)
     # One of the places is for saying what is cut.
-    most = MOST if every <= MOST else MOST - 1
-    lines = conditions[:most]
+    shown = most if every <= most else most - 1
+    lines = conditions[:shown]
     if with_rows:
-        lines += _of_rows(store, summary, workspace, most - len(lines))
-    if every > MOST:
+        lines += _of_rows(store, summary, workspace, shown - len(lines), beside)
+    if every > most:
         words = (
-            f"{every - most:,} more problems are not shown here, where GitHub shows {MOST}:"
+            f"{every - shown:,} more problems are not shown here, where GitHub shows {MOST}:"
             " see the summary of the job"
         )
-        lines.append(_command("notice", words, title="RagAssay"))
+        lines.append(workflow_command("notice", words, title="RagAssay"))
     return lines
 
 
-def _of_rows(store: Store, summary: Summary, workspace: str, most: int) -> Iterator[str]:
+def _of_rows(
+    store: Store, summary: Summary, workspace: str, most: int, beside: tuple[str, int] | None
+) -> Iterator[str]:
     """The worst rows, each beside its line."""
     worst = store.rows(summary.manifest.run_id, order="worst", verdict=Verdict.FAIL)
     rows = list(islice(worst, most))
+    if beside is not None:
+        for row in rows:
+            yield _of_row(row, *beside, summary.manifest)
+        return
     file = _file(summary.manifest, workspace)
     numbers = _line_numbers(Path(summary.manifest.source), {row.index for row in rows})
     for row in rows:
@@ -67,9 +87,9 @@ def _of_rows(store: Store, summary: Summary, workspace: str, most: int) -> Itera
 def _conditions(gates: GateResult) -> Iterator[str]:
     for outcome in gates.outcomes:
         if outcome.passed is False:
-            yield _command("error", outcome.message, title="Gate not met")
+            yield workflow_command("error", outcome.message, title="Gate not met")
     for message in gates.incomplete:
-        yield _command("error", message, title="Not decided")
+        yield workflow_command("error", message, title="Not decided")
 
 
 def _of_row(row: RowResult, file: str, line: int | None, manifest: Manifest) -> str:
@@ -89,7 +109,7 @@ def _of_row(row: RowResult, file: str, line: int | None, manifest: Manifest) -> 
     if line is not None:
         fields["line"] = str(line)
     message = "\n".join(word for word in words if word)
-    return _command("warning", message, **fields, title=one_line(title, 200))
+    return workflow_command("warning", message, **fields, title=one_line(title, 200))
 
 
 def _file(manifest: Manifest, workspace: str) -> str:
@@ -104,9 +124,12 @@ def _file(manifest: Manifest, workspace: str) -> str:
 
 
 def _line_numbers(path: Path, indices: set[int]) -> dict[int, int]:
-    """Index of a row -> its line, from 1, in a file with a row a line; {} for any other."""
+    """Index of a row -> its first line, from 1, in JSON Lines or a table; {} for any other file."""
     numbers: dict[int, int] = {}
-    if path.suffix.lower() not in _LINES or not indices:
+    ending = path.suffix.lower()
+    if ending in _TABLES and indices:
+        return _lines_of_table(path, indices)
+    if ending not in _LINES or not indices:
         return numbers
     row = 0
     try:
@@ -122,7 +145,27 @@ def _line_numbers(path: Path, indices: set[int]) -> dict[int, int]:
     return numbers
 
 
-def _command(name: str, message: str, **fields: str) -> str:
+def _lines_of_table(path: Path, indices: set[int]) -> dict[int, int]:
+    numbers: dict[int, int] = {}
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as text:
+            header = text.readline()
+            text.seek(0)
+            table = csv.reader(text, delimiter=max(",;\t", key=header.count))
+            before, row = 0, -1  # the header is no row
+            for cells in table:
+                if row in indices:
+                    numbers[row] = before + 1
+                before = table.line_num
+                row += bool(cells)
+    except (OSError, ValueError, csv.Error):
+        # Gone, in another encoding, or no table: the rows are marked without a line.
+        return {}
+    return numbers
+
+
+def workflow_command(name: str, message: str, **fields: str) -> str:
+    """A command to the runner: name "error", "warning" or "notice"; fields: title, file, line."""
     written = ",".join(f"{key}={_field(value)}" for key, value in fields.items())
     return f"::{name} {written}::{_message(message)}"
 
