@@ -274,3 +274,69 @@ def test_contexts_that_promptfoos_provider_returned_go_before_those_of_the_test(
     response = {"output": ANSWER, "metadata": {"context": ["Returned."]}}
     (read,) = samples(open_rows([{**PROMPTFOO, "response": response}]))
     assert read.contexts == (Context("Returned."),)
+
+
+USED = {"input_tokens": 240, "output_tokens": 48, "total_tokens": 288}
+ASKED = {"input_tokens": 88, "output_tokens": 17, "total_tokens": 105}
+EARLIER = {"input_tokens": 9, "output_tokens": 9, "total_tokens": 18}
+SAYING_TOKENS: dict[str, tuple[dict[str, Any], AppUsage]] = {
+    # The two replies since the user's last turn took 88 + 240 and 17 + 48 tokens.
+    "LangGraph, a state": (
+        {
+            "messages": [
+                *MESSAGES[:1],
+                {**MESSAGES[1], "usage_metadata": EARLIER},
+                MESSAGES[2],
+                {**MESSAGES[3], "usage_metadata": ASKED},
+                MESSAGES[4],
+                {**MESSAGES[5], "usage_metadata": USED},
+            ]
+        },
+        AppUsage(328, 65, None, None, None),
+    ),
+    "OpenAI, a response": (
+        {
+            "request": {"model": "m", "input": QUESTION},
+            "response": {
+                "object": "response",
+                "output": [
+                    {
+                        "type": "message",
+                        "role": "assistant",
+                        "content": [{"type": "output_text", "text": ANSWER}],
+                    }
+                ],
+                "usage": {**USED, "output_tokens_details": {"reasoning_tokens": 0}},
+            },
+        },
+        AppUsage(240, 48, None, None, None),
+    ),
+    "OpenAI, a completion": (
+        {
+            "question": QUESTION,
+            "response": {
+                "choices": [{"message": {"role": "assistant", "content": ANSWER}}],
+                "usage": {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15},
+            },
+        },
+        AppUsage(12, 3, None, None, None),
+    ),
+}
+
+
+@pytest.mark.parametrize(("row", "expected"), SAYING_TOKENS.values(), ids=SAYING_TOKENS)
+def test_the_tokens_that_replies_say_are_the_usage_of_the_row(row, expected, tmp_path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(row) + "\n")
+    data = open_rows(path)
+    (sample,) = data
+    assert isinstance(sample, Sample)
+    assert (sample.question, sample.response) == (QUESTION, ANSWER)
+    assert sample.usage == expected
+    # Requests and responses are logged by many: no tool is named for them.
+    assert not any(line.startswith("looks like Databricks") for line in data.scan().lines)
+    stated = {**row, "usage": {"input_tokens": 1, "output_tokens": 2}}
+    path.write_text(json.dumps(stated) + "\n")
+    (sample,) = open_rows(path)
+    assert isinstance(sample, Sample)
+    assert sample.usage == AppUsage(1, 2, None, None, None)

@@ -85,7 +85,6 @@ def test_exported_traces_of_three_tools_are_rows_with_verdicts(shell: Shell) -> 
     shell.write("traces.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
     done = shell("ragassay evaluate traces.jsonl --metrics groundedness")
     assert done.messages == [
-        "looks like RagAssay rows",
         "read id, question, contexts, response, cluster, usage by their own names",
         "put 5 spans of 1 trace together: 1 row, one a user turn",
         "question: input.value of the root in 1 row",

@@ -384,6 +384,8 @@ def open_rows(
             raise _nothing_recognised((*names, *nested), name, reader.source, guesses)
         nested = (*nested, *guesses.values())
         columns = choose(names, nested, guesses, tuple(slices), name)
+    if isinstance(reader, TraceRows):
+        columns.shape = ""  # the rows that were put together have our names, and the file has not
     return Dataset(reader, columns, names, nested, make_ids, guesses)
 
 

@@ -208,6 +208,54 @@ def messages_in(value: object) -> list[Message]:
     return [message for message in messages if message is not None and message.role]
 
 
+_USAGES = ("usage", "usage_metadata", "token_usage")
+_TOKENS = {
+    "input_tokens": ("prompt_tokens", "input_tokens", "prompt_token_count"),
+    "output_tokens": ("completion_tokens", "output_tokens", "candidates_token_count"),
+}
+"""Figure -> the names that clients of models have for it."""
+
+
+def usage_of(value: object) -> object:
+    """What an object of a model's client says of its tokens, as it stands there; None where it says
+    nothing.
+    """
+    return part(value, _USAGES)
+
+
+def tokens_in(output: object) -> dict[str, int]:
+    """The tokens of an answer, as "input_tokens" and "output_tokens": what a reply says of itself,
+    or all replies together that a conversation has after the user's last turn; {} where nothing
+    is said.
+    """
+    inner = part(output, ("messages",))
+    said: list[object] = [output]
+    items = inner if inner is not None else output
+    if isinstance(items, list | tuple):
+        said = []
+        for item in items:
+            message = _message(item)
+            if message is not None and message.role == "user":
+                said = []
+            else:
+                said.append(item)
+    tokens: dict[str, int] = {}
+    for reply in said:
+        for name, number in tokens_of(usage_of(reply)).items():
+            tokens[name] = tokens.get(name, 0) + number
+    return tokens
+
+
+def tokens_of(usage: object) -> dict[str, int]:
+    """The tokens that a usage object says, by our names."""
+    tokens = {}
+    for name, names in _TOKENS.items():
+        number = part(usage, names)
+        if isinstance(number, int) and not isinstance(number, bool) and number >= 0:
+            tokens[name] = number
+    return tokens
+
+
 def last_question(messages: Sequence[Message]) -> str | None:
     """What the user said last."""
     for message in reversed(messages):

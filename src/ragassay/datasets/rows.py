@@ -17,6 +17,7 @@ from ragassay.datasets.outputs import (
     last_reply,
     messages_in,
     retrieved_in,
+    tokens_in,
     tool_results,
 )
 from ragassay.datasets.paths import walk
@@ -251,6 +252,8 @@ class RowMaker:
             self._add_trailing_reply(present)
         if "contexts" not in present and type(present.get("response")) in (dict, list):
             self._add_inner_contexts(present)
+        if not present.keys() & USAGE_CELLS:
+            self._add_inner_usage(present)
 
     def _unpack(self, present: dict[str, object], field: str) -> None:
         """Look into a question or response that is written as JSON."""
@@ -297,6 +300,18 @@ class RowMaker:
             present["contexts"] = found
             column = shorten(self.columns.read.get("response", "response"), 40)
             self.notes[f"rows have their contexts inside {column}"] += 1
+
+    def _add_inner_usage(self, present: dict[str, object]) -> None:
+        """The tokens that the reply, or the replies of the conversation, say that they took."""
+        for field in ("response", "question"):
+            value = present.get(field)
+            # A plain text says nothing, and most are.
+            tokens = {} if isinstance(value, str) or value is None else tokens_in(value)
+            if tokens:
+                present["usage"] = tokens
+                column = shorten(self.columns.read.get(field, field), 40)
+                self.notes[f"rows have their tokens inside {column}"] += 1
+                return
 
     def _slices(self, raw: _RawRow, _: str) -> dict[str, str]:
         slices: dict[str, str] = {}

@@ -6,12 +6,9 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
-from ragassay.datasets.outputs import part
+from ragassay.datasets.outputs import part, tokens_of, usage_of
 from ragassay.instrument.spans import LOGGER, AttributeValue
 
-_USAGES = ("usage", "usage_metadata", "token_usage")
-_INPUTS = ("prompt_tokens", "input_tokens", "prompt_token_count")
-_OUTPUTS = ("completion_tokens", "output_tokens", "candidates_token_count")
 _MODELS = ("model", "model_name", "model_version")
 _HOLDERS = ("response", "message")
 """What the last events of streams hold the whole reply in."""
@@ -48,9 +45,12 @@ def usage_in(returned: object) -> Usage:
     last piece of a stream, or a message of LangChain.
     """
     for holder in (returned, part(returned, _HOLDERS)):
-        usage = part(holder, _USAGES)
+        usage = usage_of(holder)
         if usage is not None:
-            return _attributes(part(usage, _INPUTS), part(usage, _OUTPUTS), part(holder, _MODELS))
+            tokens = tokens_of(usage)
+            return _attributes(
+                tokens.get("input_tokens"), tokens.get("output_tokens"), part(holder, _MODELS)
+            )
     return {}
 
 

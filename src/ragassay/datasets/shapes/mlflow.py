@@ -10,28 +10,33 @@ from collections import Counter
 from ragassay.core import Context, Sample
 from ragassay.datasets.shapes.base import Shape, Writer, relevant
 
+_READS_OF_AGENTS = {
+    "id": "request_id",
+    "question": "request",
+    "contexts": "retrieved_context",
+    "reference": "expected_response",
+    # Tables that this package writes have them under both of their names.
+    "input_tokens": "agent/total_input_token_count",
+    "output_tokens": "agent/total_output_token_count",
+}
 _AGENT_EVALUATION = Shape(
     "Databricks Agent Evaluation",
     ("request",),
     (
-        "response",
         "retrieved_context",
         "expected_response",
         "expected_facts",
         "expected_retrieved_context",
+        "request_id",
+        "agent/latency_seconds",
+        "agent/total_token_count",
     ),
-    {
-        "id": "request_id",
-        "question": "request",
-        "contexts": "retrieved_context",
-        "reference": "expected_response",
-        # Tables that this package writes have them under both of their names.
-        "input_tokens": "agent/total_input_token_count",
-        "output_tokens": "agent/total_output_token_count",
-    },
+    _READS_OF_AGENTS,
     {},
     order=60,
 )
+# Logs of any client of a model have these two, so no tool is named.
+_REQUEST_AND_RESPONSE = Shape("", ("request",), ("response",), _READS_OF_AGENTS, {}, order=60)
 _READS = {"question": "inputs", "response": "outputs"}
 _ALSO = {
     "contexts": "outputs.retrieved_context",
@@ -45,7 +50,7 @@ _WITH_EXPECTATIONS = Shape(
 )
 # After LangSmith's: its runs have inputs and outputs, too.
 _WITH_OUTPUTS = Shape("MLflow", ("inputs",), ("outputs",), _READS, {}, also=_ALSO, order=80)
-SHAPES = (_AGENT_EVALUATION, _WITH_EXPECTATIONS, _WITH_OUTPUTS)
+SHAPES = (_AGENT_EVALUATION, _REQUEST_AND_RESPONSE, _WITH_EXPECTATIONS, _WITH_OUTPUTS)
 
 
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
