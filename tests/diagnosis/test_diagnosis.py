@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ragassay import diagnosis
 from ragassay.core import (
+    PARTS_OPEN,
     SAYS_OTHERWISE,
     Context,
     Evidence,
@@ -158,6 +159,15 @@ def test_an_empty_response_and_one_beside_the_point_are_told_apart() -> None:
     assert found.cause is not None
     assert found.cause.name == "answer_irrelevant"
     assert "When did it open?" in found.cause.detail
+
+
+def test_an_answer_to_a_part_of_the_question_is_incomplete() -> None:
+    part = Part("statement", Status.JUDGED, text="R", value=1 / 3, passed=False)
+    open_part = replace(part, flags=(PARTS_OPEN,))
+    whole = replace(score("answer_relevance", F, 1 / 3), parts=(part,))
+    in_part = replace(score("answer_relevance", F, 1 / 3), parts=(open_part,))
+    assert cause(chunks(P, 1.0), grounded(P), whole) == "answer_irrelevant"
+    assert cause(chunks(P, 1.0), grounded(P), in_part) == "incomplete_answer"
 
 
 def test_a_known_document_that_was_missed_is_named() -> None:

@@ -18,6 +18,11 @@ NO_RATIONALE = "no_rationale"
 SAYS_OTHERWISE = "says_otherwise"
 """The flag of a judgment for which the passages were seen to say another thing of the same."""
 
+PARTS_OPEN = "parts_open"
+"""The flag of a judgment by which a response answers a part of its question and leaves another one
+open.
+"""
+
 REDACTED = "redacted:"
 """How the flags of a Judgment begin that name a kind of value which was replaced in the texts that
 the judge saw, such as "redacted:email".

@@ -89,4 +89,8 @@ def _denies_the_answer(row: Row, score: Score) -> bool:
     """Whether the score says that the answer is wrong, or none to the question."""
     if score.verdict is not Verdict.FAIL:
         return False
-    return not row.shown_by(score).isdisjoint((Shown.ANSWER_RIGHT, Shown.ANSWER_RELEVANT))
+    shown = row.shown_by(score)
+    if Shown.ANSWER_RIGHT in shown:
+        return True
+    # One that is on the question in part is no answer to another one.
+    return Shown.ANSWER_RELEVANT in shown and not score.value

@@ -29,6 +29,7 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from ragassay.core import (
+    PARTS_OPEN,
     Cause,
     Diagnosis,
     Role,
@@ -251,6 +252,8 @@ def _cause(row: Row, score: Score) -> str:
         should_decline = role.cause == "failed_abstention"
         if ABSTENTION in score.flags or (row.declined and not should_decline):
             return "over_refusal" if _answer_retrieved(row) else "declined"
+    if role.cause == "answer_irrelevant" and any(PARTS_OPEN in p.flags for p in score.parts):
+        return "incomplete_answer"
     if role.cause_at_zero and score.value == 0:
         return role.cause_at_zero
     return role.cause

@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ragassay.judges.text_rules.abstention import declines
+from ragassay.judges.text_rules.contact_advice import advises_contact
 from ragassay.judges.text_rules.trivial import bare_answer, has_words, trivial
 from ragassay.metrics.citations import MARK
 from ragassay.metrics.graph.blocks import LAYOUT, blocks
@@ -24,6 +26,7 @@ MAX_CLAIMS = 1000
 with the square.
 """
 HEADING = "list heading"
+ADVICE = "advice to turn to somebody"
 _MOST_HEADING_WORDS = 20
 _ITEM = re.compile(r"[ \t]*(?:[-*+•–◦]|\(?\d{1,2}[.)]|\(?[a-z][.)])[ \t]+")
 _MAX_PIECES = 5 * MAX_CLAIMS
@@ -74,7 +77,16 @@ def split_claims(response: str) -> tuple[Piece, ...]:
         claims += not drop
     if not claims:
         pieces = [_with_layout(piece) for piece in pieces]
-    return _without_headings(response, pieces)
+    return _without_headings(response, _without_advice(pieces))
+
+
+def _without_advice(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """The pieces; advice to turn to somebody, beside an admission of not knowing, is no claim."""
+    advice = {each.start for each in pieces if not each.dropped and advises_contact(each.text)}
+    others = [each for each in pieces if not each.dropped and each.start not in advice]
+    if not advice or not any(declines(each.text) for each in others):
+        return pieces
+    return [replace(each, dropped=ADVICE) if each.start in advice else each for each in pieces]
 
 
 def under_headings(response: str, pieces: Sequence[Piece]) -> dict[int, str]:
