@@ -30,11 +30,17 @@ test: setup .venv/.browser
 test-fast: setup
 	$(PY) -m pytest -n 2 -m "not slow and not soak" --hypothesis-profile=quick
 
+# An environment in the folder of the target, which sees what is installed in .venv. A line of a .pth file that names a
+# folder does not read the .pth files in it, one of which is the editable install of the project: addsitedir does.
+define BESIDE
+$(PY) -m venv $(@D)
+$(PY) -c "import site; print(f'import site; site.addsitedir({site.getsitepackages()[0]!r})')" > $$(ls -d $(@D)/lib/python3*/site-packages)/project.pth
+endef
+
 # Local models in safetensors, with PyTorch, which is too large (over 1 GB) for the environment of the
 # other tests: an environment beside it, which sees what is installed there.
 build/local/.ready: pyproject.toml | .venv/.ready
-	$(PY) -m venv build/local
-	$(PY) -c "import site; print(site.getsitepackages()[0])" > $$(ls -d build/local/lib/python3*/site-packages)/project.pth
+	$(BESIDE)
 	build/local/bin/python -m pip install -q --disable-pip-version-check torch==2.13.0 transformers==5.23.0
 	touch $@
 
@@ -43,8 +49,7 @@ test-local: build/local/.ready
 
 # The examples of five frameworks at pinned versions, likewise in an environment beside the others.
 build/frameworks/.ready: examples/frameworks/requirements.txt | .venv/.ready
-	$(PY) -m venv build/frameworks
-	$(PY) -c "import site; print(site.getsitepackages()[0])" > $$(ls -d build/frameworks/lib/python3*/site-packages)/project.pth
+	$(BESIDE)
 	build/frameworks/bin/python -m pip install -q --disable-pip-version-check -r examples/frameworks/requirements.txt
 	touch $@
 
@@ -53,8 +58,7 @@ test-frameworks: build/frameworks/.ready
 
 # Applications that real instrumentors watch, at pinned versions, and the rows that come of their spans.
 build/instrumentors/.ready: tests/instrumentors/requirements.txt | .venv/.ready
-	$(PY) -m venv build/instrumentors
-	$(PY) -c "import site; print(site.getsitepackages()[0])" > $$(ls -d build/instrumentors/lib/python3*/site-packages)/project.pth
+	$(BESIDE)
 	build/instrumentors/bin/python -m pip install -q --disable-pip-version-check -r tests/instrumentors/requirements.txt
 	touch $@
 
@@ -63,8 +67,7 @@ test-instrumentors: build/instrumentors/.ready
 
 # The engines of other packages, which bring a hundred packages with them, in an environment of their own.
 build/engines/.ready: pyproject.toml | .venv/.ready
-	$(PY) -m venv build/engines
-	$(PY) -c "import site; print(site.getsitepackages()[0])" > $$(ls -d build/engines/lib/python3*/site-packages)/project.pth
+	$(BESIDE)
 	build/engines/bin/python -m pip install -q --disable-pip-version-check 'dspy>=3.4' 'textgrad>=0.1.8'
 	touch $@
 

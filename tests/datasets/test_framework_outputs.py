@@ -165,6 +165,29 @@ def test_objects_are_read_as_their_fields_are():
     assert (read.response, read.contexts) == (ANSWER, TEXT_ONLY)
 
 
+@pytest.mark.parametrize(
+    ("output", "contexts"),
+    [
+        ({"raw_output": {"source_nodes": [{"node": {"id_": "d0", "text": PASSAGE}}]}}, "d0"),
+        ({"raw_output": PASSAGE, "blocks": [{"block_type": "text", "text": PASSAGE}]}, None),
+        ({"raw_output": PASSAGE, "content": PASSAGE}, None),
+    ],
+)
+def test_an_agent_of_llamaindex_rests_on_what_its_tools_gave(output, contexts):
+    calls = [{"tool_name": "look_up", "tool_output": output}]
+    fields = {"response": SimpleNamespace(content=ANSWER), "tool_calls": calls}
+    objects = [SimpleNamespace(tool_name="look_up", tool_output=SimpleNamespace(**output))]
+    for returned in (fields, SimpleNamespace(**{**fields, "tool_calls": objects})):
+        read = read_answer(Sample("a", QUESTION), returned)
+        assert (read.response, read.contexts) == (ANSWER, (Context(PASSAGE, contexts),))
+
+
+def test_calls_of_tools_without_results_are_no_contexts():
+    for calls in ([], [CALL], [{"tool_name": "look_up", "tool_output": None}]):
+        read = read_answer(Sample("a", QUESTION), {"response": ANSWER, "tool_calls": calls})
+        assert (read.response, read.contexts) == (ANSWER, None)
+
+
 def test_a_conversation_of_ragas_keeps_what_its_tools_gave():
     data = open_rows([{"user_input": MESSAGES, "reference": "30 days"}])
     (read,) = samples(data)

@@ -34,7 +34,7 @@ code_blocks = _load()
 
 @pytest.mark.timeout(400)  # the README has a dozen commands that load the offline model
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_block_of_the_page_runs_in_an_empty_folder_with_the_example_rows(
+def test_every_block_of_the_page_runs_in_a_folder_with_nothing_but_the_examples_and_tables(
     page: Path, tmp_path: Path
 ) -> None:
     shutil.copy(rows_path(), tmp_path / "rows.jsonl")
@@ -44,6 +44,7 @@ def test_every_block_of_the_page_runs_in_an_empty_folder_with_the_example_rows(
             tmp_path / "examples" / example.name,
             ignore=shutil.ignore_patterns("__pycache__"),
         )
+    shutil.copytree(ROOT / "docs" / "data", tmp_path / "docs" / "data")
     problems = []
     for block in code_blocks.blocks(page.read_text(encoding="utf-8")):
         if block.language in ("python", "bash"):

@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from docs_pages.markdown import cell, fragment
-from ragassay.trust.audit import audit_row
+from ragassay.trust.audit import audit_row, audit_table, describe
 from ragassay.trust.gain_audit import GainAudit, audit_gain
 
 _DATA = Path(__file__).parents[2] / "docs" / "data"
 _FIGURES = ("precision", "recall", "f1", "kappa")
+_SHOWN = "^[^ ]|prevalence|sample"
 
 
 def triad_benchmark_page() -> str:
@@ -24,6 +26,7 @@ def triad_benchmark_page() -> str:
     text = fragment("triad_benchmark.md")
     written = {
         "audit": _audit_table(rows),
+        "printed": _printed(),
         "groundedness": _prevalences(rows, "groundedness", tables),
         "relevance": _prevalences(rows, "context relevance", tables),
         "gains": _gains(tables.values()),
@@ -46,31 +49,27 @@ def published_tables() -> list[dict[str, Any]]:
     return tables
 
 
-def prevalence(row: Mapping[str, str]) -> tuple[float, float] | None:
-    """The lowest and highest share of rows that pass which precision, recall and kappa leave; None
-    without a kappa.
-    """
-    if not row["kappa"]:
-        return None
-    figures = {name: row[name] for name in ("precision", "recall", "kappa")}
-    return audit_row(row["name"], figures).implied.get("prevalence")
-
-
 def _audit_table(rows: Sequence[Mapping[str, str]]) -> str:
     lines = []
     for row in rows:
         audit = audit_row(row["name"], row)
         implied = []
-        for figure in ("f1", "kappa"):
+        for figure in ("f1", "kappa", "prevalence"):
             if figure in audit.implied:
                 implied.append(f"{figure} {_span(audit.implied[figure])}")
-        share = prevalence(row)
-        # A row that contradicts itself implies nothing of the rows behind it.
-        if share is not None and audit.nature == "pooled":
-            implied.append(f"prevalence {_span(share)}")
         printed = [row[figure] for figure in _FIGURES]
-        lines.append((row["name"], *printed, audit.nature, ", ".join(implied)))
+        # Each of the two would explain a row that contradicts itself.
+        between = " or " if audit.nature == "inconsistent" else ", "
+        lines.append((row["name"], *printed, audit.nature, between.join(implied)))
     return _table(("row", *_FIGURES, "by itself", "the rest implies"), lines)
+
+
+def _printed() -> str:
+    """What the command prints of the rows, without the arithmetic of each."""
+    lines = describe(audit_table(str(_DATA / "triad-benchmark.csv")))
+    shown = [line for line in lines if re.search(_SHOWN, line)]
+    command = f"$ ragassay audit-table docs/data/triad-benchmark.csv | grep -E '{_SHOWN}'"
+    return "\n".join(["```bash", command, *shown, "```"])
 
 
 def _prevalences(
@@ -78,7 +77,7 @@ def _prevalences(
 ) -> str:
     lines = []
     for row in rows:
-        share = prevalence(row)
+        share = audit_row(row["name"], row).implied.get("prevalence")
         if row["metric"] == metric and share is not None:
             lines.append((row["name"], "precision, recall, kappa", _span(share)))
     published = tables[metric]

@@ -3,9 +3,9 @@
 The one place where such forms are known, for the cells of a file and for what a function under
 `app=` returns. Read are objects with known names (the table of `names`), LangChain's chains and
 documents, LangGraph's and OpenAI's lists of messages, Haystack's results of pipelines (objects of
-components), LlamaIndex' responses, and runs of LangSmith, whatever of it lies inside `output`,
-`outputs` or `result`. Values are mappings or objects with attributes: a file has the first, a
-program may return both.
+components), responses of LlamaIndex and what its agents give, and runs of LangSmith, whatever of it
+lies inside `output`, `outputs` or `result`. Values are mappings or objects with attributes: a file
+has the first, a program may return both.
 """
 
 from __future__ import annotations
@@ -167,10 +167,31 @@ def contexts_in(output: object) -> Any:
         documents = list(_component_lists(value, "documents"))
         if documents:
             return documents[-1]
+        results = _agent_results(value)
+        if results:
+            return results
         offered = part(value, ("choices",))
         if isinstance(offered, list | tuple) and offered:
             return _passages(part(offered[0], ("message",)))
     return None
+
+
+def _agent_results(value: object) -> list[object]:
+    """What the tools of an agent of LlamaIndex gave: the sources of an answer that a tool made,
+    else its text.
+    """
+    calls = part(value, ("tool_calls",))
+    results: list[object] = []
+    for call in calls if isinstance(calls, list | tuple) else ():
+        output = part(call, ("tool_output",))
+        sources = contexts_in(part(output, ("raw_output",)))
+        if isinstance(sources, list | tuple) and sources:
+            results.extend(sources)
+            continue
+        said = text_of(part(output, ("content", "blocks")))
+        if said:
+            results.extend(documents_written(said) or [said])
+    return results
 
 
 def text_of(value: object) -> str | None:

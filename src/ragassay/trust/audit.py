@@ -50,7 +50,10 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 """Figure -> the other names that a column of a table may have for it."""
 
 _NAMES = ("name", "judge", "model", "system", "method", "row", "dataset")
-_SAMPLES = ("sample", "dataset", "data", "task", "set")
+# Columns that say what a row was measured on.
+_SAMPLES = ("sample", "dataset", "data", "task", "set", "n")
+# Columns that do not say it, but whose values tell two samples apart.
+_LABELS = ("metric", "label", "split")
 # Cell of a confusion matrix -> the other name that its column may have.
 _CELLS: Mapping[str, str] = {
     "tp": "true_positives",
@@ -110,9 +113,10 @@ def audit_table(source: object, *, balanced: bool = False, format: str | None = 
     specificity, false_positive_rate, false_negative_rate, pass_rate, prevalence (and their short
     forms), as shares or per cent, with the decimals that were printed; n, positives (counts);
     balanced (yes = half of the rows are positive); tp, fp, fn, tn (the confusion matrix, which the
-    figures are then held against); sample or dataset (rows of one are held against each other;
-    without it those of one n are). balanced: all rows are. Raises DataError E0316
-    where no row holds a figure or a figure is out of range.
+    figures are then held against); sample, dataset or task, metric and split (rows in which all of
+    these and n are the same are held against each other, if there is more than a metric and a
+    split). balanced: all rows are. Raises DataError E0316 where no row holds a figure or a figure
+    is out of range.
     """
     records = open_records(source, format=format)
     rows = []
@@ -138,9 +142,11 @@ def audit_table(source: object, *, balanced: bool = False, format: str | None = 
 
 def _row_name(row: Mapping[str, object]) -> str:
     """What a row of a table is called, "" where it has no name."""
-    for column, value in row.items():
-        if value and _column(column) in _NAMES:
-            return str(value)
+    cells = {_column(key): value for key, value in row.items()}
+    # Not in the order of the columns: a dataset that stands before the judge is no row's name.
+    for column in _NAMES:
+        if cells.get(column):
+            return str(cells[column])
     return ""
 
 
@@ -218,12 +224,17 @@ def _counted(name: str, claim: _Claim, counts: Sequence[int]) -> RowAudit:
 
 def _sampled(audit: RowAudit, row: Mapping[str, object], balanced: bool) -> SampledRow:
     """The row as it is held against the others of its sample."""
-    cells = {_column(key): value for key, value in row.items()}
-    names = [str(cells[name]) for name in _SAMPLES if cells.get(name)]
-    sample = names[0] if names else str(cells.get("n") or "")
     printed = {figure.name: figure for figure in audit.printed}
     prevalence = _prevalence(_claim(row, balanced), _counts(row))
-    return SampledRow(audit.name, sample, printed, prevalence)
+    return SampledRow(audit.name, _sample(row), printed, prevalence, audit.nature == "macro")
+
+
+def _sample(row: Mapping[str, object]) -> str:
+    """What a row says of the rows it was measured on, "" where nothing names them."""
+    cells = {_column(key): value for key, value in row.items()}
+    named = [str(cells[column]) for column in _SAMPLES if cells.get(column)]
+    labels = [str(cells[column]) for column in _LABELS if cells.get(column)]
+    return ", ".join(named + labels) if named else ""
 
 
 def _prevalence(claim: _Claim, counts: Sequence[int] | None) -> Span | None:
@@ -234,7 +245,7 @@ def _prevalence(claim: _Claim, counts: Sequence[int] | None) -> Span | None:
     if "prevalence" in claim.fixed:
         fixed = claim.fixed["prevalence"]
         return fixed.low, fixed.high
-    return None if claim.f1_side else prevalence_of(claim.printed)
+    return prevalence_of(claim.possible)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +283,13 @@ class _Claim:
         if f1.high < low:
             return "below"
         return "above" if f1.low > high else ""
+
+    @property
+    def possible(self) -> Mapping[str, PrintedFigure]:
+        """The printed figures, without an F1 that cannot be theirs."""
+        if not self.f1_side:
+            return self.printed
+        return {name: figure for name, figure in self.printed.items() if name != "f1"}
 
     def fits_whole_counts(self) -> bool:
         """Whether whole counts can give the figures, where the counts are known."""
@@ -345,8 +363,34 @@ def _impossible(name: str, claim: _Claim, *, any_matrix: bool) -> RowAudit:
             f"without {figure} the rest is possible, and implies {figure} {_span(span)},"
             f" printed is {claim.fixed[figure].text}"
         )
+    culprits = tuple(implied)
+    share = _other_prevalence(claim)
+    if share is not None:
+        implied["prevalence"] = share
+        lines.append(_other_prevalence_in_words(claim, share))
     printed = tuple(claim.printed.values())
-    return RowAudit(name, nature, printed, implied, tuple(implied), tuple(lines))
+    return RowAudit(name, nature, printed, implied, culprits, tuple(lines))
+
+
+def _other_prevalence(claim: _Claim) -> Span | None:
+    """The prevalence that the figures of an impossible row imply, if its F1 is left out where it
+    is apart; None where it is not known to within little, or is the stated one.
+    """
+    figures = {name: shown for name, shown in claim.possible.items() if name != "prevalence"}
+    share = prevalence_of(figures)
+    if share is None or share[1] - share[0] > _NARROW:
+        return None
+    stated = claim.fixed.get("prevalence")
+    agrees = stated is not None and stated.low <= share[1] and stated.high >= share[0]
+    return None if agrees else share
+
+
+def _other_prevalence_in_words(claim: _Claim, share: Span) -> str:
+    figures = ", ".join(figure for figure in claim.possible if figure != "prevalence")
+    stated = claim.fixed.get("prevalence")
+    if stated is None:
+        return f"{figures} imply prevalence {_span(share)}, if these are pooled"
+    return f"{figures} alone imply prevalence {_span(share)}, stated is {_stated(stated)}"
 
 
 def _implied_by_the_rest(claim: _Claim) -> dict[str, Span]:
@@ -470,8 +514,12 @@ def _figures_in_words(claim: _Claim) -> str:
     words = []
     for figure in claim.fixed.values():
         is_balanced = figure.text == "balanced"
-        words.append("balanced classes" if is_balanced else f"{figure.name} {figure.text}")
+        words.append(_stated(figure) if is_balanced else f"{figure.name} {figure.text}")
     return ", ".join(words)
+
+
+def _stated(figure: PrintedFigure) -> str:
+    return "balanced classes" if figure.text == "balanced" else figure.text
 
 
 def _span(span: Sequence[float]) -> str:
