@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
+from html import unescape
 
 import pytest
 
-from ragassay.core import LabelAnswer, RunState
+from ragassay.core import (
+    Cause,
+    Counts,
+    Diagnosis,
+    Evidence,
+    LabelAnswer,
+    Part,
+    RunState,
+    Score,
+    Status,
+    Verdict,
+)
 from ragassay.report import wording as say
 from ragassay.report.summary import summarise
 from ragassay.store import Store
+from report.conftest import METRICS
 from web.conftest import INVENTED, Client, mixed_rows, save, serving
 
 
@@ -36,6 +50,46 @@ def test_rows_are_filtered_sorted_and_searched(query, indices, words, site: Clie
     page = site.ask(f"/runs/run1/rows?{query}").text
     assert rows_shown(page) == indices
     assert words in page
+
+
+def line_of(html: str, row_id: str) -> str:
+    """The words of one line of a table, by its row's id."""
+    lines = re.findall(r"<tr[^>]*>.*?</tr>", html.partition("<tbody>")[2], re.S)
+    (line,) = [line for line in lines if f">{row_id}</a>" in line]
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", line)).split())
+
+
+def test_a_line_of_the_list_says_what_was_answered_and_why_the_row_fails(site: Client) -> None:
+    page = site.ask("/runs/run1/rows").text
+    # The second claim of row-3 has no support; the cause is worded as the row was given it.
+    assert line_of(page, "row-3") == (
+        "✗ fail row-3 What is the limit?"
+        " The limit is 20 requests a minute. It was raised to 90 in May."
+        " ungrounded claim 2 is not supported: It was raised to 90 in May."
+        " Context 1 says nothing of the kind (claim 2). 0.500 groundedness"
+    )
+    # A row that passes has an answer, and nothing to explain.
+    passed = "✓ pass row-1 What is the limit? The limit is 20 requests a minute."
+    assert line_of(page, "row-1") == passed
+    assert line_of(page, "line-8") == (
+        "· unreadable line-8 The line is not valid JSON. the row could not be read close the brace"
+    )
+
+
+def test_a_run_that_goes_on_lists_answers_and_reasons_too(store: Store, make) -> None:
+    save(store, [make.row(0, sentences=INVENTED)], state=RunState.RUNNING, total=5)
+    with serving(store) as client:
+        line = line_of(client.ask("/runs/run1/rows").text, "row-1")
+    assert "claim 2 is not supported: It was raised to 90 in May." in line
+
+
+def test_a_row_too_long_for_a_list_is_told_by_its_line(store: Store, make) -> None:
+    # 200,000 characters are more than the 128 KB that a list reads of a row.
+    save(store, [make.row(0, sentences=(("x" * 200_000, 0),), cause="ungrounded"), make.row(1)])
+    with serving(store) as client:
+        page = client.ask("/runs/run1/rows").text
+    assert "too long for a list The response claims what" in line_of(page, "row-1")
+    assert "The limit is 20 requests a minute." in line_of(page, "row-2")
 
 
 def test_a_page_leads_to_the_next_and_none_is_shown_twice(store: Store, make) -> None:
@@ -125,8 +179,6 @@ def test_a_label_outside_the_scale_or_of_another_row_is_refused(site: Client) ->
 
 
 def test_compared_runs_carry_a_banner_where_judges_differ(store: Store, make) -> None:
-    from dataclasses import replace
-
     manifest = make.manifest("run1", 1)
     judge = replace(manifest.judge, uri="openai:other")
     save(store, [make.row(0)])
@@ -175,6 +227,43 @@ def test_every_cause_shows_rows_of_its_own_though_the_worst_of_the_run_are_all_o
     with serving(store) as client:
         cards = client.ask("/runs/run1/causes").text.split('<section class="cause-card"')[1:]
         assert [card.count("<li>") for card in cards] == [5, 5]
+
+
+def reference_row(make, index: int):
+    """A row whose contexts lack what the reference states."""
+    missing = Part("statement", Status.JUDGED, text="It is 90.", value=0.0, passed=False,
+                   rationale="No context says so.")  # fmt: skip
+    recall = Score("context_recall", Status.JUDGED, 0.0, "", Verdict.FAIL, 0.9,
+                   Counts.of([Status.JUDGED]), (missing,))  # fmt: skip
+    row = make.row(index)
+    cause = Cause("context_incomplete", "The contexts lack it", "Retrieve more.")
+    return replace(row, scores=(*row.scores, recall), diagnosis=Diagnosis(Verdict.FAIL, cause))
+
+
+def test_what_the_reference_says_is_not_quoted_as_the_answer(store: Store, make) -> None:
+    save(store, [reference_row(make, 0)], metrics=(*METRICS, "context_recall"))
+    told = (
+        "Response: The limit is 20 requests a minute."
+        " Why: {}statement 1 of the reference is not supported: It is 90. No context says so."
+    )
+    with serving(store) as client:
+        for place, cause in (("", "The contexts lack it; "), ("/causes", "")):
+            page = client.ask(f"/runs/run1{place}").text
+            words = " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())
+            assert told.format(cause) in words, place
+
+
+def test_a_claim_names_each_context_once(store: Store, make) -> None:
+    row = make.row(0)
+    (claim,) = row.scores[1].parts
+    evidence = (Evidence(0, 0, 9, "The limit"), Evidence(0, 13, 15, "20"))
+    score = replace(row.scores[1], parts=(replace(claim, evidence=evidence),))
+    save(store, [replace(row, scores=(row.scores[0], score, *row.scores[2:]))])
+    with serving(store) as client:
+        page = client.ask("/runs/run1/rows/0").text
+    assert re.findall(r"Evidence: (.*?)</p>", page) == ["<a href=#r1e1>context 1</a>"]
+    # The other place is marked and leads back to the claim.
+    assert page.count("<mark class=e") == 2
 
 
 def test_the_last_runs_stand_beside_each_other_by_metric(store, make) -> None:

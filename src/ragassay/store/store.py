@@ -406,6 +406,12 @@ class Store:
         """The row of this index, None when the run has none."""
         return self._rows.at(run_id, index)
 
+    def rows_at(self, run_id: str, indices: Sequence[int], *, largest: int) -> dict[int, RowResult]:
+        """The rows of these indices, by index, for a list that shows something of each; those that
+        the run does not have, or that take more than `largest` bytes, are left out.
+        """
+        return self._rows.at_each(run_id, indices, largest)
+
     def answered(self, run_id: str, within: range | None = None) -> dict[int, Sample]:
         """The samples, by index, of rows that are not done and that the application has answered;
         within: only those of this range.
