@@ -11,6 +11,7 @@ from ragassay.report.html import RowView, row_view
 from ragassay.runs.run import Run
 from ragassay.web.messages import Answer, Ask, NotThere
 from ragassay.web.site import url
+from ragassay.web.views.row_labels import metric_to_label, row_labels
 from ragassay.web.views.rows import filters, neighbours
 from ragassay.web.views.shell import run_page, stored_run
 from ragassay.web.views.traces import waterfall_of_row
@@ -29,6 +30,8 @@ def show(ask: Ask) -> Answer:
         stored,
         "rows",
         v=_each_context_once(row_view(row, 0, stored.manifest)),
+        labels=row_labels(ask, stored, row),
+        to_label=url("/runs/{}/labels", stored.run_id, metric=metric_to_label(row)),
         before=before,
         after=after,
         back=url("/runs/{}/rows", stored.run_id, **more),
