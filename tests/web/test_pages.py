@@ -266,6 +266,101 @@ def test_a_claim_names_each_context_once(store: Store, make) -> None:
     assert page.count("<mark class=e") == 2
 
 
+def save_two(store: Store, make) -> None:
+    """Five rows in two runs. In A rows 1, 2 and 3 pass; in B rows 2, 3, 4 and 5: one broke, two
+    are fixed, of which the first answers otherwise in B and the second the same.
+    """
+    same = (("The limit is 20 requests a minute.", 3),)
+    doubted = (("The limit is 20 requests a minute.", 0),)
+    save(store, [make.row(n) for n in range(3)]
+         + [make.row(3, sentences=INVENTED), make.row(4, sentences=doubted)])  # fmt: skip
+    save(store, [make.row(0, sentences=(("It was raised to 90 in May.", 0),)), make.row(1),
+                 make.row(2), make.row(3), make.row(4, sentences=same)], "run2")  # fmt: skip
+
+
+def test_both_answers_stand_beside_each_other_in_the_list_of_changed_rows(
+    store: Store, make
+) -> None:
+    save_two(store, make)
+    with serving(store) as client:
+        page = client.ask("/compare?a=run1&b=run2&metric=groundedness").text
+    assert "<strong>3 → 4 of 5 rows pass</strong>" in page
+    lines = page.partition('id="h-rows"')[2]
+    right = "Response: The limit is 20 requests a minute."
+    assert line_of(lines, "row-1") == (
+        f"row-1 ✓ pass {right}"
+        " ✗ fail ungrounded Response: It was raised to 90 in May. 1.000 → 0.000 worse"
+    )
+    assert line_of(lines, "row-4") == (
+        f"row-4 ✗ fail ungrounded {right} It was raised to 90 in May. ✓ pass {right}"
+        " 0.500 → 1.000 better"
+    )
+    assert "✓ pass the same response 0.000 → 1.000 better" in line_of(lines, "row-5")
+
+
+def test_responses_that_begin_alike_are_shown_from_shortly_before_they_differ(
+    store: Store, make
+) -> None:
+    # 60 words of 5 characters with their blanks, then 6 characters alike: the responses differ at
+    # character 306. 50 before is 256; the word begins at 255, and 45 / 5 = 9 words are left.
+    alike = "word " * 60
+    save(store, [make.row(0, sentences=((f"{alike}It is 20.", 3),))])
+    save(store, [make.row(0, sentences=((f"{alike}It is 90.", 0),))], "run2")
+    with serving(store) as client:
+        page = client.ask("/compare?a=run1&b=run2&metric=groundedness").text
+    line = line_of(page.partition('id="h-rows"')[2], "row-1")
+    shared = " ".join(["…", *["word"] * 9, "It is"])
+    assert re.findall(r"Response: (.*?\.)", line) == [f"{shared} 20.", f"{shared} 90."]
+
+
+def test_responses_without_blanks_are_shown_from_where_they_differ_too(store: Store, make) -> None:
+    save(store, [make.row(0, sentences=(("語" * 300 + "A.", 3),))])
+    save(store, [make.row(0, sentences=(("語" * 300 + "B.", 0),))], "run2")
+    with serving(store) as client:
+        page = client.ask("/compare?a=run1&b=run2&metric=groundedness").text
+    line = line_of(page.partition('id="h-rows"')[2], "row-1")
+    shown = "… " + "語" * 50
+    assert re.findall(r"Response: (.*?\.)", line) == [f"{shown}A.", f"{shown}B."]
+
+
+def test_the_difference_is_said_in_words_beside_its_p(store: Store, make) -> None:
+    # Thirty rows of which none is supported in A and all are in B: beyond chance. The answers'
+    # relevance does not change.
+    save(store, [make.row(n, sentences=(("x", 0),)) for n in range(30)])
+    save(store, [make.row(n) for n in range(30)], "run2")
+    with serving(store) as client:
+        page = client.ask("/compare?a=run1&b=run2").text
+    table = page.partition('id="h-diff"')[2].partition("</table>")[0]
+    assert "+1.000 better , beyond chance" in line_of(table, "groundedness")
+    assert "+0.000 within chance" in line_of(table, "answer_<wbr>relevance")
+
+
+def test_one_changed_row_leads_to_the_next_and_back_to_its_place(store: Store, make) -> None:
+    save_two(store, make)
+    with serving(store) as client:
+        page = client.ask("/compare?a=run1&b=run2&metric=groundedness").text
+        first = re.search(r'data-item href="(/compare/row[^"]+)"', page)
+        assert first is not None
+        path, seen = unescape(first[1]), []
+        while path:
+            page = client.ask(path).text
+            seen.append(re.findall(r'<h1 class="rowid"><span>(.*?)</span>', page)[0])
+            assert f"{len(seen)} of 3 changed rows" in page
+            found = re.search(r'rel="next" href="([^"]+)"', page)
+            path = unescape(found[1]) if found else ""
+        # What broke, then what was fixed, by the size of the change.
+        assert seen == ["row-1", "row-5", "row-4"]
+        before = re.search(r'rel="prev" href="([^"]+)"', page)
+        assert before is not None
+        assert "row-5</span></h1>" in client.ask(unescape(before[1])).text
+        back = re.search(r'id="up" href="([^"]+)"', page)
+        assert back is not None
+        assert unescape(back[1]) == "/compare?a=run1&b=run2&metric=groundedness"
+        # Without a metric there is no order to go by.
+        alone = client.ask("/compare/row?a=run1&b=run2&id=row-1").text
+        assert 'rel="next"' not in alone
+
+
 def test_the_last_runs_stand_beside_each_other_by_metric(store, make) -> None:
     save(store, mixed_rows(make), "run1", name="first", created="2026-01-01")
     save(store, [make.row(0)], "run2", name="second", created="2026-01-02")
@@ -293,7 +388,7 @@ def test_the_last_runs_stand_beside_each_other_by_metric(store, make) -> None:
             assert set(shown) <= means
 
 
-def test_of_many_chunks_of_two_runs_those_at_another_rank_come_first(store, make) -> None:
+def test_of_many_contexts_of_two_runs_those_at_another_rank_come_first(store, make) -> None:
     chunks = [f"Chunk {n}." for n in range(300)]
     save(store, [make.row(0, contexts=tuple(chunks))])
     # The chunk of an id has another text: to a reader these are two chunks.
@@ -301,7 +396,7 @@ def test_of_many_chunks_of_two_runs_those_at_another_rank_come_first(store, make
     save(store, [make.row(0, contexts=tuple(chunks))], "run2")
     with serving(store) as client:
         page = client.ask("/compare/row?a=run1&b=run2&id=row-1").text
-        assert "200 of 301 chunks, those at another rank first." in page
+        assert "200 of 301 contexts, those at another rank first." in page
         lines = re.findall(r'<td class="r num">([\d–]+)</td><td class="r num">([\d–]+)</td>', page)
         assert lines[:3] == [("251", "–"), ("–", "251"), ("1", "1")]
         assert len(lines) == 200

@@ -55,14 +55,15 @@ def told_of(rows: Iterable[RowResult], manifest: Manifest) -> dict[int, Told]:
     return {row.index: _told(row, manifest) for row in rows}
 
 
-def response_of(row: RowResult) -> tuple[str, str]:
-    """(the beginning of the response, why there is none)."""
+def response_of(row: RowResult, start: int = 0) -> tuple[str, str]:
+    """(the response, shortened, from this character on, why there is none)."""
     if row.sample is None:
         return "", "the row could not be read"
     if row.sample.response is None:
         return "", "no response"
     # Cut before it is put on one line: a response may have megabytes.
-    text = one_line(row.sample.response[: 8 * RESPONSE], RESPONSE)
+    shown = row.sample.response[start : start + 8 * RESPONSE]
+    text = one_line(f"… {shown}" if start else shown, RESPONSE)
     return text, "" if text else "the response is empty"
 
 
