@@ -68,6 +68,7 @@ RENAMED = (
     ),
     ("*.html", "(put in other words by the judge)", "(in the judge's words)"),
     ("*.html", "No row fits. Clear", "No row matches. Clear"),
+    ("*.html", "Nearest passage: ", "Nearest context: "),
     ("*.html", "? unmeasured here", "? not measured here"),
     (
         "judged.txt",  # of which a refusal is the first loss

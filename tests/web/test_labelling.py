@@ -17,6 +17,8 @@ from ragassay.runs.decisions import DECIDED, independent
 from ragassay.store import Store
 from ragassay.trust.measure import people_agreement
 from ragassay.trust.measure.label_rounds import REPEAT_EVERY, label_progress, repeat_due
+from ragassay.web import WebSettings
+from ragassay.web.sessions import Role
 from web.conftest import INVENTED, Client, save, serving
 
 METRIC = "groundedness"
@@ -81,6 +83,115 @@ def test_a_row_comes_back_unannounced_and_its_second_answer_is_no_label(store, m
         accuracy = next(f for f in progress.with_themselves if f.name == "accuracy")
         assert accuracy.value == 0.0
         assert "their own earlier labels" in client.ask("/runs/run1/labels").text
+
+
+def words(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+def test_the_count_of_answers_never_exceeds_what_there_is_to_answer(store, make) -> None:
+    save(store, [make.row(n) for n in range(10)])
+    queue(store, 10)
+    with serving(store) as client:
+        ann = Labeller(client, "Ann")
+        counts = []
+        while row := ann.row(page := ann.page()):
+            counts.append(re.findall(r"Ann: (\d+) of at most (\d+) answers", page)[0])
+            ann.give(row, "1")
+        # Ten rows, of which the first comes back: eleven answers.
+        assert counts == [(str(n), "11") for n in range(11)]
+        assert "Ann: 11 of at most 11 answers" in ann.page()
+        assert "<h1>10 rows labelled</h1>" in client.ask("/runs/run1/labels").text
+
+
+def test_a_row_labelled_for_two_metrics_is_one_labelled_row(store, make) -> None:
+    save(store, [make.row(0)])
+    for metric in (METRIC, "answer_relevance"):
+        store.put_labels("run1", [HumanLabel("row-1", metric, "Ann", 1.0)])
+    with serving(store) as client:
+        assert "<h1>1 row labelled</h1>" in client.ask("/runs/run1/labels").text
+
+
+def test_rows_are_offered_to_label_only_where_some_are_left_for_this_person(store, make) -> None:
+    save(store, [make.row(n) for n in range(2)])
+    queue(store, 2, wanted=2)
+    with serving(store) as client:
+        ann = Labeller(client, "Ann")
+        for row in ("row-1", "row-2"):
+            assert ">Label rows</a>" in ann.page("/runs/run1/labels")
+            ann.page()
+            ann.give(row, "1")
+        done = ann.page("/runs/run1/labels")
+        assert ">Label rows</a>" not in done
+        assert "Nothing is left for Ann: the others are for somebody else." in done
+        # Looking at the page has reserved nothing, and another person labels.
+        bob = Labeller(client, "Bob")
+        assert ">Label rows</a>" in bob.page("/runs/run1/labels")
+        for row in ("row-1", "row-2"):
+            bob.give(row, "1")
+        page = bob.page("/runs/run1/labels")
+        assert "2 of 2 chosen rows are done." in page
+        assert "Nothing is left" not in page
+
+
+def test_the_form_offers_the_metric_that_fails_most_and_no_more_rows_than_are_left(
+    store, make
+) -> None:
+    # Of six rows groundedness fails three, one of which is labelled; answer_relevance fails one and
+    # does not apply to another; chunk_relevance fails none.
+    rows = [make.row(n, sentences=INVENTED) for n in range(3)]
+    rows += [make.row(3, answer=0), make.row(4, answer="n/a"), make.row(5)]
+    save(store, rows)
+    store.put_labels("run1", [HumanLabel("row-1", METRIC, "Ann", 0.0)])
+    path = "/runs/run1/labels"
+    with serving(store) as client:
+        page = client.ask(path).text
+        section = page.partition('id="h-choose"')[2].partition("</section>")[0]
+        assert re.findall(r"<option value=\"(\w+)\"[^>]*>([^<]*)<", section) == [
+            (METRIC, "groundedness: 3 rows fail, 5 to choose from"),
+            ("answer_relevance", "answer_relevance: 1 row fails, 5 to choose from"),
+            ("chunk_relevance", "chunk_relevance: 0 rows fail, 6 to choose from"),
+        ]
+        assert re.findall(r'value="(\w+)" selected', section) == [METRIC]
+        assert 'name="n" value="5" min="1" max="6"' in section
+        named = client.ask(f"{path}?metric=answer_relevance").text
+        assert 'value="answer_relevance" selected' in named
+        # A pass rate within 3 points takes more labels than the run has rows.
+        needed = words(page).partition("With 6 labels ")[2]
+        assert "That is 5 more. The run has no more rows: within 0.03 takes one of" in needed
+        for metric in (METRIC, "answer_relevance", "chunk_relevance"):
+            client.ask(f"{path}/choose", "POST", {"metric": metric, "n": "6"})
+        done = client.ask(path).text
+        assert "No row is left to choose." in done
+        assert 'name="n"' not in done
+
+
+def test_the_labels_of_a_row_are_on_its_page_for_those_who_need_not_label_it_any_more(
+    store, make
+) -> None:
+    save(store, [make.row(n) for n in range(2)])
+    queue(store, 1, wanted=2)
+    store.put_labels("run1", [HumanLabel("row-2", METRIC, "Eve", 0.0, "It says 90.")])
+    reader = WebSettings(rate=100_000.0, roles={Role.READER: "r" * 43})
+    with serving(store, reader) as client:
+        bob, ann = Labeller(client, "Bob"), Labeller(client, "Ann")
+        bob.give("row-1", "1", rationale="As context 1 says.")
+        path = "/runs/run1/rows/0"
+        # Ann is yet to label it: neither the label nor whether there is one.
+        blind = words(ann.page(path))
+        assert "groundedness: the row waits to be labelled." in blind
+        for secret in ("Bob", "As context 1 says."):
+            assert secret not in blind
+            assert secret in words(bob.page(path))
+            assert secret in words(client.ask(path, token="r" * 43).text)
+        # Nor to somebody who has not said who they are.
+        assert "As context 1 says." not in client.ask(path).text
+        ann.give("row-1", "1")
+        assert "Bob 1 As context 1 says. Ann 1" in words(ann.page(path))
+        # A row that nobody waits for: an imported label.
+        other = ann.page("/runs/run1/rows/1")
+        assert "Eve 0 It says 90." in words(other)
+        assert 'href="/runs/run1/labels#h-choose"' in other
 
 
 def test_nothing_is_repeated_before_ten_rows_nor_what_was_revealed() -> None:

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
+from html import unescape
 
 import pytest
 
-from ragassay.core import LabelAnswer, RunState
+from ragassay.core import (
+    Cause,
+    Counts,
+    Diagnosis,
+    Evidence,
+    LabelAnswer,
+    Part,
+    RunState,
+    Score,
+    Status,
+    Verdict,
+)
 from ragassay.report import wording as say
 from ragassay.report.summary import summarise
 from ragassay.store import Store
+from report.conftest import METRICS
 from web.conftest import INVENTED, Client, mixed_rows, save, serving
 
 
@@ -36,6 +50,46 @@ def test_rows_are_filtered_sorted_and_searched(query, indices, words, site: Clie
     page = site.ask(f"/runs/run1/rows?{query}").text
     assert rows_shown(page) == indices
     assert words in page
+
+
+def line_of(html: str, row_id: str) -> str:
+    """The words of one line of a table, by its row's id."""
+    lines = re.findall(r"<tr[^>]*>.*?</tr>", html.partition("<tbody>")[2], re.S)
+    (line,) = [line for line in lines if f">{row_id}</a>" in line]
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", line)).split())
+
+
+def test_a_line_of_the_list_says_what_was_answered_and_why_the_row_fails(site: Client) -> None:
+    page = site.ask("/runs/run1/rows").text
+    # The second claim of row-3 has no support; the cause is worded as the row was given it.
+    assert line_of(page, "row-3") == (
+        "✗ fail row-3 What is the limit?"
+        " The limit is 20 requests a minute. It was raised to 90 in May."
+        " ungrounded claim 2 is not supported: It was raised to 90 in May."
+        " Context 1 says nothing of the kind (claim 2). 0.500 groundedness"
+    )
+    # A row that passes has an answer, and nothing to explain.
+    passed = "✓ pass row-1 What is the limit? The limit is 20 requests a minute."
+    assert line_of(page, "row-1") == passed
+    assert line_of(page, "line-8") == (
+        "· unreadable line-8 The line is not valid JSON. the row could not be read close the brace"
+    )
+
+
+def test_a_run_that_goes_on_lists_answers_and_reasons_too(store: Store, make) -> None:
+    save(store, [make.row(0, sentences=INVENTED)], state=RunState.RUNNING, total=5)
+    with serving(store) as client:
+        line = line_of(client.ask("/runs/run1/rows").text, "row-1")
+    assert "claim 2 is not supported: It was raised to 90 in May." in line
+
+
+def test_a_row_too_long_for_a_list_is_told_by_its_line(store: Store, make) -> None:
+    # 200,000 characters are more than the 128 KB that a list reads of a row.
+    save(store, [make.row(0, sentences=(("x" * 200_000, 0),), cause="ungrounded"), make.row(1)])
+    with serving(store) as client:
+        page = client.ask("/runs/run1/rows").text
+    assert "too long for a list The response claims what" in line_of(page, "row-1")
+    assert "The limit is 20 requests a minute." in line_of(page, "row-2")
 
 
 def test_a_page_leads_to_the_next_and_none_is_shown_twice(store: Store, make) -> None:
@@ -125,8 +179,6 @@ def test_a_label_outside_the_scale_or_of_another_row_is_refused(site: Client) ->
 
 
 def test_compared_runs_carry_a_banner_where_judges_differ(store: Store, make) -> None:
-    from dataclasses import replace
-
     manifest = make.manifest("run1", 1)
     judge = replace(manifest.judge, uri="openai:other")
     save(store, [make.row(0)])
@@ -177,6 +229,138 @@ def test_every_cause_shows_rows_of_its_own_though_the_worst_of_the_run_are_all_o
         assert [card.count("<li>") for card in cards] == [5, 5]
 
 
+def reference_row(make, index: int):
+    """A row whose contexts lack what the reference states."""
+    missing = Part("statement", Status.JUDGED, text="It is 90.", value=0.0, passed=False,
+                   rationale="No context says so.")  # fmt: skip
+    recall = Score("context_recall", Status.JUDGED, 0.0, "", Verdict.FAIL, 0.9,
+                   Counts.of([Status.JUDGED]), (missing,))  # fmt: skip
+    row = make.row(index)
+    cause = Cause("context_incomplete", "The contexts lack it", "Retrieve more.")
+    return replace(row, scores=(*row.scores, recall), diagnosis=Diagnosis(Verdict.FAIL, cause))
+
+
+def test_what_the_reference_says_is_not_quoted_as_the_answer(store: Store, make) -> None:
+    save(store, [reference_row(make, 0)], metrics=(*METRICS, "context_recall"))
+    told = (
+        "Response: The limit is 20 requests a minute."
+        " Why: {}statement 1 of the reference is not supported: It is 90. No context says so."
+    )
+    with serving(store) as client:
+        for place, cause in (("", "The contexts lack it; "), ("/causes", "")):
+            page = client.ask(f"/runs/run1{place}").text
+            words = " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())
+            assert told.format(cause) in words, place
+
+
+def test_a_claim_names_each_context_once(store: Store, make) -> None:
+    row = make.row(0)
+    (claim,) = row.scores[1].parts
+    evidence = (Evidence(0, 0, 9, "The limit"), Evidence(0, 13, 15, "20"))
+    score = replace(row.scores[1], parts=(replace(claim, evidence=evidence),))
+    save(store, [replace(row, scores=(row.scores[0], score, *row.scores[2:]))])
+    with serving(store) as client:
+        page = client.ask("/runs/run1/rows/0").text
+    assert re.findall(r"Evidence: (.*?)</p>", page) == ["<a href=#r1e1>context 1</a>"]
+    # The other place is marked and leads back to the claim.
+    assert page.count("<mark class=e") == 2
+
+
+def save_two(store: Store, make) -> None:
+    """Five rows in two runs. In A rows 1, 2 and 3 pass; in B rows 2, 3, 4 and 5: one broke, two
+    are fixed, of which the first answers otherwise in B and the second the same.
+    """
+    same = (("The limit is 20 requests a minute.", 3),)
+    doubted = (("The limit is 20 requests a minute.", 0),)
+    save(store, [make.row(n) for n in range(3)]
+         + [make.row(3, sentences=INVENTED), make.row(4, sentences=doubted)])  # fmt: skip
+    save(store, [make.row(0, sentences=(("It was raised to 90 in May.", 0),)), make.row(1),
+                 make.row(2), make.row(3), make.row(4, sentences=same)], "run2")  # fmt: skip
+
+
+def test_both_answers_stand_beside_each_other_in_the_list_of_changed_rows(
+    store: Store, make
+) -> None:
+    save_two(store, make)
+    with serving(store) as client:
+        page = client.ask("/compare?a=run1&b=run2&metric=groundedness").text
+    assert "<strong>3 → 4 of 5 rows pass</strong>" in page
+    lines = page.partition('id="h-rows"')[2]
+    right = "Response: The limit is 20 requests a minute."
+    assert line_of(lines, "row-1") == (
+        f"row-1 ✓ pass {right}"
+        " ✗ fail ungrounded Response: It was raised to 90 in May. 1.000 → 0.000 worse"
+    )
+    assert line_of(lines, "row-4") == (
+        f"row-4 ✗ fail ungrounded {right} It was raised to 90 in May. ✓ pass {right}"
+        " 0.500 → 1.000 better"
+    )
+    assert "✓ pass the same response 0.000 → 1.000 better" in line_of(lines, "row-5")
+
+
+def test_responses_that_begin_alike_are_shown_from_shortly_before_they_differ(
+    store: Store, make
+) -> None:
+    # 60 words of 5 characters with their blanks, then 6 characters alike: the responses differ at
+    # character 306. 50 before is 256; the word begins at 255, and 45 / 5 = 9 words are left.
+    alike = "word " * 60
+    save(store, [make.row(0, sentences=((f"{alike}It is 20.", 3),))])
+    save(store, [make.row(0, sentences=((f"{alike}It is 90.", 0),))], "run2")
+    with serving(store) as client:
+        page = client.ask("/compare?a=run1&b=run2&metric=groundedness").text
+    line = line_of(page.partition('id="h-rows"')[2], "row-1")
+    shared = " ".join(["…", *["word"] * 9, "It is"])
+    assert re.findall(r"Response: (.*?\.)", line) == [f"{shared} 20.", f"{shared} 90."]
+
+
+def test_responses_without_blanks_are_shown_from_where_they_differ_too(store: Store, make) -> None:
+    save(store, [make.row(0, sentences=(("語" * 300 + "A.", 3),))])
+    save(store, [make.row(0, sentences=(("語" * 300 + "B.", 0),))], "run2")
+    with serving(store) as client:
+        page = client.ask("/compare?a=run1&b=run2&metric=groundedness").text
+    line = line_of(page.partition('id="h-rows"')[2], "row-1")
+    shown = "… " + "語" * 50
+    assert re.findall(r"Response: (.*?\.)", line) == [f"{shown}A.", f"{shown}B."]
+
+
+def test_the_difference_is_said_in_words_beside_its_p(store: Store, make) -> None:
+    # Thirty rows of which none is supported in A and all are in B: beyond chance. The answers'
+    # relevance does not change.
+    save(store, [make.row(n, sentences=(("x", 0),)) for n in range(30)])
+    save(store, [make.row(n) for n in range(30)], "run2")
+    with serving(store) as client:
+        page = client.ask("/compare?a=run1&b=run2").text
+    table = page.partition('id="h-diff"')[2].partition("</table>")[0]
+    assert "+1.000 better , beyond chance" in line_of(table, "groundedness")
+    assert "+0.000 within chance" in line_of(table, "answer_<wbr>relevance")
+
+
+def test_one_changed_row_leads_to_the_next_and_back_to_its_place(store: Store, make) -> None:
+    save_two(store, make)
+    with serving(store) as client:
+        page = client.ask("/compare?a=run1&b=run2&metric=groundedness").text
+        first = re.search(r'data-item href="(/compare/row[^"]+)"', page)
+        assert first is not None
+        path, seen = unescape(first[1]), []
+        while path:
+            page = client.ask(path).text
+            seen.append(re.findall(r'<h1 class="rowid"><span>(.*?)</span>', page)[0])
+            assert f"{len(seen)} of 3 changed rows" in page
+            found = re.search(r'rel="next" href="([^"]+)"', page)
+            path = unescape(found[1]) if found else ""
+        # What broke, then what was fixed, by the size of the change.
+        assert seen == ["row-1", "row-5", "row-4"]
+        before = re.search(r'rel="prev" href="([^"]+)"', page)
+        assert before is not None
+        assert "row-5</span></h1>" in client.ask(unescape(before[1])).text
+        back = re.search(r'id="up" href="([^"]+)"', page)
+        assert back is not None
+        assert unescape(back[1]) == "/compare?a=run1&b=run2&metric=groundedness"
+        # Without a metric there is no order to go by.
+        alone = client.ask("/compare/row?a=run1&b=run2&id=row-1").text
+        assert 'rel="next"' not in alone
+
+
 def test_the_last_runs_stand_beside_each_other_by_metric(store, make) -> None:
     save(store, mixed_rows(make), "run1", name="first", created="2026-01-01")
     save(store, [make.row(0)], "run2", name="second", created="2026-01-02")
@@ -204,7 +388,7 @@ def test_the_last_runs_stand_beside_each_other_by_metric(store, make) -> None:
             assert set(shown) <= means
 
 
-def test_of_many_chunks_of_two_runs_those_at_another_rank_come_first(store, make) -> None:
+def test_of_many_contexts_of_two_runs_those_at_another_rank_come_first(store, make) -> None:
     chunks = [f"Chunk {n}." for n in range(300)]
     save(store, [make.row(0, contexts=tuple(chunks))])
     # The chunk of an id has another text: to a reader these are two chunks.
@@ -212,7 +396,7 @@ def test_of_many_chunks_of_two_runs_those_at_another_rank_come_first(store, make
     save(store, [make.row(0, contexts=tuple(chunks))], "run2")
     with serving(store) as client:
         page = client.ask("/compare/row?a=run1&b=run2&id=row-1").text
-        assert "200 of 301 chunks, those at another rank first." in page
+        assert "200 of 301 contexts, those at another rank first." in page
         lines = re.findall(r'<td class="r num">([\d–]+)</td><td class="r num">([\d–]+)</td>', page)
         assert lines[:3] == [("251", "–"), ("–", "251"), ("1", "1")]
         assert len(lines) == 200

@@ -406,6 +406,38 @@ def test_the_keys_lead_through_rows_and_back(site, browser) -> None:
     tab.close()
 
 
+def test_on_a_narrow_screen_the_menus_leave_the_page_its_room(site, browser) -> None:
+    tab = open_tab(browser, site, "/runs/run1/cost", viewport={"width": 400, "height": 800})
+    page = tab.page
+    header = page.locator("header").bounding_box()
+    # A fifth of the screen: the menus in one line each, that of the site with its tools below.
+    assert header is not None
+    assert header["height"] <= 800 / 5
+    for menu in ("Site", "Run"):
+        nav = page.get_by_role("navigation", name=menu, exact=True)
+        assert nav.evaluate("nav => nav.clientHeight < 40")
+    # The entry of this page is in sight though the menu is wider than the screen.
+    box = page.locator(".tabs [aria-current]").bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 400
+    page.goto(f"{site.server.address}/runs/run1/rows?q=raised")
+    cells = page.locator("table.told tbody tr > *")
+    boxes = [cell.bounding_box() for cell in cells.all()]
+    assert all(box is not None and box["x"] + box["width"] <= 400 for box in boxes)
+    expect(page.locator("td.a")).to_contain_text("It was raised to 90 in May.")
+    tab.close()
+
+
+def test_the_reason_of_a_failure_is_as_dark_as_other_text(site, browser) -> None:
+    tab = open_tab(browser, site, "/runs/run1/rows/2")
+    colour = "p => getComputedStyle(p).color"
+    ink = tab.page.locator("body").evaluate(colour)
+    reasons = tab.page.locator(".beside ol li p.dim")
+    # The first claim is supported; of the second, the reason, and that there is no evidence.
+    assert [reason.evaluate(colour) == ink for reason in reasons.all()] == [False, True, True]
+    tab.close()
+
+
 def test_one_key_gives_a_label_and_brings_the_next_row(store, browser, make) -> None:
     save(store, [make.row(n) for n in range(6)], name="the name of the run")
     from ragassay.trust.measure.label_rounds import choose_to_label

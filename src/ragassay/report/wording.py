@@ -485,7 +485,7 @@ def sources(part: Part) -> str:
     """Which contexts support the part: "supported by context 1, 3"; "" where none does or it is not
     known.
     """
-    # What a judge names for a claim that failed is the nearest passage, not a support.
+    # What a judge names for a claim that failed is the nearest context, not a support.
     if not part.sources or part.passed is False:
         return ""
     return "supported by context " + ", ".join(str(context + 1) for context in part.sources)

@@ -116,6 +116,18 @@ class LabelQueueRecords:
 
         return self._access.write(work)
 
+    def has_next(self, run_id: str, name: str, annotator: str) -> bool:
+        """Whether there is a row for a person now; none is reserved."""
+        if self._access.lacks(schema.label_queue):
+            return False
+        person = codec.as_key(annotator)
+
+        def work(connection: Connection) -> bool:
+            now = self._access.database.now(connection)
+            return self._next(connection, run_id, name, person, now) is not None
+
+        return self._access.read(work)
+
     def answer(self, run_id: str, name: str, answer: LabelAnswer, chosen: RowToLabel) -> None:
         """Keep an answer, and with it the label of that person, all in one commit; the row is given
         back. A repeat is kept as an answer alone.

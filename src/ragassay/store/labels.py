@@ -43,15 +43,22 @@ class LabelRecords:
         return int(self._access.scalar(select(func.max(schema.labels.c.id))) or 0)
 
     def of_run(
-        self, run_id: str, name: str | None, *, source_hash: str | None
+        self,
+        run_id: str,
+        name: str | None,
+        *,
+        source_hash: str | None = None,
+        row_id: str | None = None,
     ) -> tuple[HumanLabel, ...]:
-        """The labels of a run's rows in the order in which they were stored."""
+        """The labels of a run's rows, or of one row, in the order in which they were stored."""
         table = schema.labels.c
         query = select(schema.labels).where(table.run == codec.as_key(run_id)).order_by(table.id)
         if name is not None:
             query = query.where(table.name == codec.as_key(name))
         if source_hash is not None:
             query = query.where(table.source_hash == codec.as_key(source_hash))
+        if row_id is not None:
+            query = query.where(table.row_id == codec.as_key(row_id))
         return tuple(
             self._access.value(
                 HumanLabel,

@@ -173,6 +173,17 @@ class RowRecords:
         payload = self._access.scalar(query)
         return None if payload is None else self._row(run_id, index, payload)
 
+    def at_each(self, run_id: str, indices: Sequence[int], largest: int) -> dict[int, RowResult]:
+        """The rows of these indices, without those whose body has more bytes than `largest`."""
+        number, rows = self._runs.number(run_id), schema.rows.c
+        query = select(rows.idx, rows.size).where(rows.run == number, rows.size <= largest)
+        sizes: list[tuple[int, int]] = []
+        for start in range(0, len(indices), IN_LIST):
+            batch = list(indices[start : start + IN_LIST])
+            stored = self._access.all(query.where(rows.idx.in_(batch)))
+            sizes += [(row.idx, row.size) for row in stored]
+        return {row.index: row for row in self._bodies(run_id, number, sizes)}
+
     def answered(self, run_id: str, within: range | None) -> dict[int, Sample]:
         """The samples, by index, of rows that are answered by the application and not done."""
         rows = schema.rows.c

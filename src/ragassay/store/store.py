@@ -406,6 +406,12 @@ class Store:
         """The row of this index, None when the run has none."""
         return self._rows.at(run_id, index)
 
+    def rows_at(self, run_id: str, indices: Sequence[int], *, largest: int) -> dict[int, RowResult]:
+        """The rows of these indices, by index, for a list that shows something of each; those that
+        the run does not have, or that take more than `largest` bytes, are left out.
+        """
+        return self._rows.at_each(run_id, indices, largest)
+
     def answered(self, run_id: str, within: range | None = None) -> dict[int, Sample]:
         """The samples, by index, of rows that are not done and that the application has answered;
         within: only those of this range.
@@ -482,12 +488,17 @@ class Store:
         return self._labels.put(run_id, labels, source_hash=source_hash, replace=replace)
 
     def labels(
-        self, run_id: str, name: str | None = None, *, source_hash: str | None = None
+        self,
+        run_id: str,
+        name: str | None = None,
+        *,
+        source_hash: str | None = None,
+        row_id: str | None = None,
     ) -> tuple[HumanLabel, ...]:
-        """The labels of a run's rows in the order in which they were stored; name, source_hash:
-        only those.
+        """The labels of a run's rows in the order in which they were stored; name, source_hash,
+        row_id: only those.
         """
-        return self._labels.of_run(run_id, name, source_hash=source_hash)
+        return self._labels.of_run(run_id, name, source_hash=source_hash, row_id=row_id)
 
     def last_label(self) -> int:
         """The number of the label that was stored last, of any run; 0 before the first."""
@@ -520,6 +531,10 @@ class Store:
         none for them now.
         """
         return self._label_queue.reserve(run_id, name, annotator)
+
+    def has_row_to_label(self, run_id: str, name: str, annotator: str) -> bool:
+        """Whether `reserve_to_label` would find a row for a person now."""
+        return self._label_queue.has_next(run_id, name, annotator)
 
     def put_answer(self, run_id: str, name: str, answer: LabelAnswer, chosen: RowToLabel) -> None:
         """Keep a person's answer about a row, and the label that it is, in one commit."""

@@ -107,8 +107,8 @@ class LabelProgress:
     chosen: rows that were chosen; finished: of these, those that want nobody more; labelled: rows
     with a label, imported ones too. among_people: None with fewer than two people on any row.
     with_judge: people's majority beside the judge, pass or fail, on `compared` rows: those that
-    have both. needed: labels in all for the pass
-    rate within 3 points, in words. disputes: rows on which judge and people differ, or people are
+    have both. needed: labels in all for the pass rate within 3 points, or as near as the rows
+    allow, in words. disputes: rows on which judge and people differ, or people are
     tied. reliability: the share that people pass by the judge's score, in fifths of [0, 1].
     with_themselves: agreement of people with their own earlier labels, on `repeated` rows that they
     were given twice without being told.
@@ -210,8 +210,15 @@ def choose_to_label(
     return store.add_to_label(run_id, metric, chosen)
 
 
-def label_progress(store: Store, run_id: str, metric: str, *, seed: int = 0) -> LabelProgress:
-    """How far the labels of a metric have come. Only rows with a label are read."""
+def label_progress(
+    store: Store, run_id: str, metric: str, *, rows_in_all: int | None = None, seed: int = 0
+) -> LabelProgress:
+    """How far the labels of a metric have come. Only rows with a label are read.
+
+    rows_in_all: the rows of the run to which the metric applies, None = as many as the run has.
+    """
+    if rows_in_all is None:
+        rows_in_all = store.run(run_id).manifest.rows
     queue = store.to_label(run_id, metric)
     labels = store.labels(run_id, metric)
     answers = store.label_answers(run_id, metric)
@@ -235,7 +242,7 @@ def label_progress(store: Store, run_id: str, metric: str, *, seed: int = 0) -> 
         among_people=_among_people(labels, rows, seed),
         with_judge=_with_judge(labels, rows, judged, cut, seed),
         compared=len(_compared(labels, judged)),
-        needed=_needed(labels, cut),
+        needed=_needed(labels, cut, rows_in_all),
         disputes=_disputes(labels, rows, judged, metric, cut),
         ties=_ties(labels),
         reliability=_reliability(labels, rows, metric, cut),
@@ -257,6 +264,11 @@ def repeat_due(answers: Sequence[LabelAnswer]) -> str | None:
     # Of the first five of each ten: the other five at least lie between.
     blind = [row_id for row_id in first[place : place + 5] if row_id not in seen]
     return next((row_id for row_id in blind if row_id not in repeated), None)
+
+
+def most_answers(rows: int) -> int:
+    """How many answers a person gives at most about so many rows, those that come back included."""
+    return rows + rows // REPEAT_EVERY
 
 
 def tied_rows(store: Store, run_id: str, metric: str) -> list[Tie]:
@@ -443,8 +455,10 @@ def _reliability(
     return reliability(ratings, FIFTHS)
 
 
-def _needed(labels: Sequence[HumanLabel], cut: float) -> str:
-    """How many labels bring the pass rate within 3 points, by what they say so far."""
+def _needed(labels: Sequence[HumanLabel], cut: float, rows: int) -> str:
+    """How many labels bring the pass rate within 3 points, by what they say so far; of a run with
+    fewer rows, how near the labels of all of them come.
+    """
     from ragassay.scoring.design import plan
     from ragassay.trust.consensus import consensus
 
@@ -453,8 +467,14 @@ def _needed(labels: Sequence[HumanLabel], cut: float) -> str:
     # Laplace's rule: three labels that all pass do not show that all rows do.
     rate = (passed + 1) / (len(values) + 2)
     asked = plan("width", half_width=HALF_WIDTH, rate=rate)
-    more = max(0, asked.labels - len(values))
-    return f"{asked.sentence} That is {more:,} more." if values else asked.sentence
+    sentence, wanted, last = asked.sentence, asked.labels, ""
+    if 0 < rows < wanted:
+        wanted, sentence = rows, "The label of one row says nothing of others."
+        if rows > 1:
+            sentence = plan("width", labels=rows, rate=rate).sentence
+        last = f" The run has no more rows: within {HALF_WIDTH:g} takes one of {asked.labels:,}."
+    more = max(0, wanted - len(values))
+    return f"{sentence} That is {more:,} more.{last}" if values else f"{sentence}{last}"
 
 
 def _disputes(

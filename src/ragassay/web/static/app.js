@@ -12,6 +12,11 @@
       return;
     }
   }
+  // On a narrow screen menus scroll sideways: where one is stands in sight.
+  for (const here of document.querySelectorAll("header [aria-current]")) {
+    const menu = here.parentElement;
+    menu.scrollLeft = here.offsetLeft + here.offsetWidth - menu.clientWidth;
+  }
   for (const field of document.querySelectorAll("[data-submit]")) {
     field.addEventListener("change", () => field.form.requestSubmit());
   }

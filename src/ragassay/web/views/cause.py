@@ -11,6 +11,7 @@ from ragassay.diagnosis import cause_named
 from ragassay.report.summary import worst_row
 from ragassay.web.messages import Answer, Ask
 from ragassay.web.views.shell import counting_page, figures_of, run_page, stored_run
+from ragassay.web.views.told import told_at
 
 if TYPE_CHECKING:
     from ragassay.store import StoredRun
@@ -25,13 +26,16 @@ def show(ask: Ask) -> Answer:
     if figures is None:
         return counting_page(ask, stored, "causes")
     summary = figures.summary
+    examples = _examples(ask, stored, summary)
+    places = [row.index for rows in examples.values() for row in rows]
     return run_page(
         "causes.html.j2",
         ask,
         stored,
         "causes",
         s=summary,
-        examples=_examples(ask, stored, summary),
+        examples=examples,
+        told=told_at(ask.site.store, stored.run_id, places, stored.manifest),
         cause_named=cause_named,
     )
 

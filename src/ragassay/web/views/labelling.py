@@ -12,7 +12,7 @@ from urllib.parse import quote
 from ragassay.core import LabelAnswer, RowToLabel
 from ragassay.runs.decisions import DECIDED
 from ragassay.store.access import now_utc
-from ragassay.trust.measure.label_rounds import label_task, repeat_due
+from ragassay.trust.measure.label_rounds import label_task, most_answers, repeat_due
 from ragassay.web.messages import Answer, Ask, NotThere, Page, Redirect, refused
 from ragassay.web.site import url
 from ragassay.web.views.shell import stored_run
@@ -39,7 +39,7 @@ def item(ask: Ask) -> Answer:
         "row": row,
         "person": ask.person,
         "answered": len({(answer.row_id, answer.repeat) for answer in mine}),
-        "total": store.count_to_label(run_id, metric),
+        "total": most_answers(store.count_to_label(run_id, metric)),
         "last": last if last is not None and not last.revealed else None,
         "given": next((a for a in reversed(first) if a.row_id == again), None) if again else None,
         "cannot_tell": CANNOT_TELL,

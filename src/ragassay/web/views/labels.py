@@ -5,6 +5,7 @@ labels say.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from ragassay.core import HumanLabel, RagAssayError
@@ -15,6 +16,7 @@ from ragassay.trust.measure.label_rounds import (
     choose_to_label,
     label_progress,
     label_task,
+    repeat_due,
     tied_rows,
 )
 from ragassay.trust.sampling import METHODS
@@ -23,9 +25,24 @@ from ragassay.web.site import url
 from ragassay.web.views.labelling import person_named, reason_given
 from ragassay.web.views.shell import run_page, stored_run
 
+if TYPE_CHECKING:
+    from ragassay.store import StoredRun
+
 MOST_CHOSEN = 5000
+USUAL = 50
 TIES_SHOWN = 20
 SHEETS = ("csv", "jsonl")
+
+
+class Choice(NamedTuple):
+    """A metric that rows can be chosen for: rows that fail it, rows to which it applies, and those
+    of them that are neither chosen nor labelled.
+    """
+
+    metric: str
+    fails: int
+    applies: int
+    left: int
 
 
 def show(ask: Ask) -> Answer:
@@ -33,18 +50,61 @@ def show(ask: Ask) -> Answer:
     stored = stored_run(ask)
     store, run_id = ask.site.store, stored.run_id
     names = list(dict.fromkeys([*store.names_to_label(run_id), *_labelled(ask, run_id)]))
-    metrics = [name for name in stored.manifest.metrics if name in _judged_metrics(ask, run_id)]
+    choices = _choices(ask, stored)
+    applies = {choice.metric: choice.applies for choice in choices}
+    progress = [
+        label_progress(store, run_id, name, rows_in_all=applies.get(name)) for name in names
+    ]
+    wanted = ask.query.get("metric", "")
     return run_page(
         "labels.html.j2",
         ask,
         stored,
         "labels",
-        progress=[label_progress(store, run_id, name) for name in names],
-        metrics=metrics or list(stored.manifest.metrics),
+        progress=progress,
+        labelled=len({label.row_id for label in store.labels(run_id)}),
+        waits={x.metric: x.finished < x.chosen and _waits(ask, run_id, x.metric) for x in progress},
+        metrics=[choice.metric for choice in choices],
+        choices=[choice for choice in choices if choice.left],
+        preset=wanted if wanted in applies else "",
         methods=METHODS,
+        usual=USUAL,
+        most=MOST_CHOSEN,
         person=ask.person,
         taken=number(ask, "taken", 0, 0, 10**8),
     )
+
+
+def _waits(ask: Ask, run_id: str, metric: str) -> bool:
+    """Whether a row waits for this person; for whoever has no name yet, one does."""
+    if not ask.person:
+        return True
+    mine = ask.site.store.label_answers(run_id, metric, ask.person)
+    if repeat_due(mine) is not None:
+        return True
+    return ask.site.store.has_row_to_label(run_id, metric, ask.person)
+
+
+def _choices(ask: Ask, stored: StoredRun) -> list[Choice]:
+    """The metrics that rows can be chosen for. Where a judge gave scores of metrics with a pass
+    mark, these alone: of them people's labels say most. First the one that fails most rows.
+    """
+    figures = ask.site.figures.of_run(stored)
+    if figures is None:
+        rows = stored.manifest.rows
+        return [Choice(name, 0, rows, rows) for name in stored.manifest.metrics]
+    summary = figures.summary
+    every = summary.metrics
+    judged = [m for m in every if m.asked and m.pass_mark is not None] or list(every)
+    store, choices = ask.site.store, []
+    for m in judged:
+        taken = {row.row_id for row in store.to_label(stored.run_id, m.metric)}
+        taken |= {label.row_id for label in store.labels(stored.run_id, m.metric)}
+        applies = summary.scored - m.not_applicable
+        choices.append(Choice(m.metric, m.failed, applies, max(0, applies - len(taken))))
+    # Sorted stably: of equals the first in the run's own order.
+    choices.sort(key=lambda choice: -choice.fails)
+    return choices
 
 
 def choose(ask: Ask) -> Answer:
@@ -143,12 +203,3 @@ def decide(ask: Ask) -> Answer:
 def _labelled(ask: Ask, run_id: str) -> list[str]:
     """The metrics of which labels were imported."""
     return list(dict.fromkeys(label.name for label in ask.site.store.labels(run_id)))
-
-
-def _judged_metrics(ask: Ask, run_id: str) -> set[str]:
-    """Metrics with a pass mark whose score a judge gave: of these, people's labels say most."""
-    figures = ask.site.figures.of_run(ask.site.figures.stored(run_id))
-    if figures is None:
-        return set()
-    metrics = figures.summary.metrics
-    return {metric.metric for metric in metrics if metric.asked and metric.pass_mark is not None}

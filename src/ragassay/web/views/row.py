@@ -4,11 +4,14 @@ the judge was asked and replied, letter by letter.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ragassay.core import RowResult
-from ragassay.report.html import row_view
+from ragassay.report.html import RowView, row_view
 from ragassay.runs.run import Run
 from ragassay.web.messages import Answer, Ask, NotThere
 from ragassay.web.site import url
+from ragassay.web.views.row_labels import metric_to_label, row_labels
 from ragassay.web.views.rows import filters, neighbours
 from ragassay.web.views.shell import run_page, stored_run
 from ragassay.web.views.traces import waterfall_of_row
@@ -26,7 +29,9 @@ def show(ask: Ask) -> Answer:
         ask,
         stored,
         "rows",
-        v=row_view(row, 0, stored.manifest),
+        v=_each_context_once(row_view(row, 0, stored.manifest)),
+        labels=row_labels(ask, stored, row),
+        to_label=url("/runs/{}/labels", stored.run_id, metric=metric_to_label(row)),
         before=before,
         after=after,
         back=url("/runs/{}/rows", stored.run_id, **more),
@@ -51,6 +56,19 @@ def asked(ask: Ask) -> Answer:
         asked=run.asked(row),
         back=url("/runs/{}/rows/{}", stored.run_id, row.index, **more),
     )
+
+
+def _each_context_once(view: RowView) -> RowView:
+    """The view with one link a context below each claim: to the first place that it rests on. The
+    other places are marked beside it.
+    """
+    for number, claim in enumerate(view.claims):
+        first: dict[int, str] = {}
+        for anchor, context in claim.links:
+            first.setdefault(context, anchor)
+        links = tuple((anchor, context) for context, anchor in first.items())
+        view.claims[number] = replace(claim, links=links)
+    return view
 
 
 def _row(ask: Ask, run_id: str) -> RowResult:

@@ -7,7 +7,7 @@ by the store's own order, and what takes the index waits.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragassay.core import RunState, Verdict
@@ -26,8 +26,10 @@ from ragassay.store.row_index import (
 from ragassay.web.messages import Answer, Ask, refused
 from ragassay.web.site import url
 from ragassay.web.views.shell import figures_of, run_page, stored_run
+from ragassay.web.views.told import TOO_LONG, Told, told_at, told_of
 
 if TYPE_CHECKING:
+    from ragassay.core import RowResult
     from ragassay.store import ScoreLine, StoredRun
 
 A_PAGE = 100
@@ -38,11 +40,13 @@ _SEPARATOR = "="
 
 
 class Line(NamedTuple):
-    """One row of the list as it is shown. score: the metric that speaks, with its value."""
+    """One row of the list as it is shown. told: what was answered, and why it does not pass. score:
+    the metric that speaks, with its value.
+    """
 
     entry: RowEntry
     word: str
-    cause: str
+    told: Told
     score: str
     value: str
     address: str
@@ -57,9 +61,14 @@ def show(ask: Ask) -> Answer:
         entries = index.page(query, A_PAGE + 1, _cursor(ask))
         total: int | None = index.count(query)
     else:
-        entries = _stored_entries(ask, stored, query)
+        rows = _stored_rows(ask, stored, query)
+        entries = [entry_of(row) for row in rows]
+        told = told_of(rows, stored.manifest)
         total = None if query.narrows else stored.rows
     shown = entries[:A_PAGE]
+    if index is not None:
+        places = [entry.index for entry in shown]
+        told = told_at(ask.site.store, stored.run_id, places, stored.manifest)
     more = ""
     if len(entries) > A_PAGE:
         more = _after(shown[-1]) if index is not None else str(_offset(ask) + A_PAGE)
@@ -70,7 +79,7 @@ def show(ask: Ask) -> Answer:
         stored,
         "rows",
         query=query,
-        lines=_lines(ask, stored, shown, query),
+        lines=_lines(ask, stored, shown, query, told),
         total=total,
         all_rows=stored.rows,
         first=not ask.query.get("after"),
@@ -163,7 +172,7 @@ def _offset(ask: Ask) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
 
 
-def _stored_entries(ask: Ask, stored: StoredRun, query: RowQuery) -> list[RowEntry]:
+def _stored_rows(ask: Ask, stored: StoredRun, query: RowQuery) -> list[RowResult]:
     """The rows in the store's own order, as far as it can filter."""
     rows = ask.site.store.rows(
         stored.run_id,
@@ -173,10 +182,16 @@ def _stored_entries(ask: Ask, stored: StoredRun, query: RowQuery) -> list[RowEnt
         verdict=verdict_of(query.verdict),
         cause=query.cause or None,
     )
-    return [entry_of(row) for row in rows]
+    return list(rows)
 
 
-def _lines(ask: Ask, stored: StoredRun, entries: Sequence[RowEntry], query: RowQuery) -> list[Line]:
+def _lines(
+    ask: Ask,
+    stored: StoredRun,
+    entries: Sequence[RowEntry],
+    query: RowQuery,
+    told: Mapping[int, Told],
+) -> list[Line]:
     lines = ask.site.store.lines_at(stored.run_id, [entry.index for entry in entries])
     shown = []
     for entry in entries:
@@ -187,7 +202,9 @@ def _lines(ask: Ask, stored: StoredRun, entries: Sequence[RowEntry], query: RowQ
         if score is not None:
             unit = say.unit_of(score.metric, stored.manifest)
             name, value = score.metric, say.figure(score.value, unit)
+        # Of a row that is too long to be read here, what its line says.
         cause = cause_named(entry.cause).title if entry.cause else ""
+        why = told.get(entry.index, TOO_LONG)
         word = {NO_VERDICT: "no verdict"}.get(entry.verdict, entry.verdict)
         place: Any = {**filters(ask)}
         link = url("/runs/{}/rows/{}", stored.run_id, entry.index, **place)
@@ -195,7 +212,7 @@ def _lines(ask: Ask, stored: StoredRun, entries: Sequence[RowEntry], query: RowQ
             Line(
                 entry._replace(question=one_line(entry.question, 160)),
                 word,
-                cause,
+                why if why.cause or not cause else why._replace(cause=cause),
                 name,
                 value,
                 link,

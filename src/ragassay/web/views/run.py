@@ -11,6 +11,7 @@ from ragassay.report.records import export
 from ragassay.web.messages import Answer, Ask, Data, File, NotThere, Redirect, refused
 from ragassay.web.site import url
 from ragassay.web.views.shell import counting_page, figures_of, run_page, stored_run
+from ragassay.web.views.told import told_at
 
 WORST_SHOWN = 8
 _KINDS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
@@ -27,6 +28,7 @@ def show(ask: Ask) -> Answer:
     summary = figures.summary
     ratios = [m for m in summary.metrics if not m.unit and m.mean is not None]
     others = [m for m in summary.metrics if m not in ratios and say.says_something(m)]
+    worst = summary.worst[:WORST_SHOWN]
     return run_page(
         "run.html.j2",
         ask,
@@ -36,7 +38,8 @@ def show(ask: Ask) -> Answer:
         ratios=ratios,
         others=others,
         distributions=figures.distributions,
-        worst=summary.worst[:WORST_SHOWN],
+        worst=worst,
+        told=told_at(ask.site.store, stored.run_id, [row.index for row in worst], stored.manifest),
         live=stored.state is RunState.RUNNING,
         ledger=say.ledger_words(summary),
         app=say.app_words(summary),
