@@ -4,6 +4,7 @@ turn, and the rows.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ragassay.core import Summary, WorstRow
@@ -27,7 +28,7 @@ def show(ask: Ask) -> Answer:
         return counting_page(ask, stored, "causes")
     summary = figures.summary
     examples = _examples(ask, stored, summary)
-    places = [row.index for rows in examples.values() for row in rows]
+    shown = chain.from_iterable(examples.values())
     return run_page(
         "causes.html.j2",
         ask,
@@ -35,7 +36,7 @@ def show(ask: Ask) -> Answer:
         "causes",
         s=summary,
         examples=examples,
-        told=told_at(ask.site.store, stored.run_id, places, stored.manifest),
+        told=told_at(ask.site.store, stored.run_id, [row.index for row in shown], stored.manifest),
         cause_named=cause_named,
     )
 
