@@ -147,9 +147,6 @@ class RowMaker:
                 values[field] = parse(raw, field)
         if problems:
             return self._bad_row(own_id or f"line-{line}", line, problems)
-        if values.get("error") is not None and not (values.get("response") or "").strip():
-            # Loggers write an empty text where a call failed: that is no answer to judge.
-            values["response"] = None
         return Sample(id=own_id or f"row-{line}", line=line, **values)
 
     def _note_test_set(self, row: Row) -> None:

@@ -5,8 +5,9 @@ answered by "You need the Portico app".
 from __future__ import annotations
 
 import re
+from itertools import chain
 
-from ragassay.models.offline.facts.concepts import Item, sign_between
+from ragassay.models.offline.facts.concepts import Item, says_one
 from ragassay.models.offline.facts.text_facts import TextFacts
 
 _ASKS = re.compile(
@@ -28,14 +29,14 @@ def chosen_items(claim: TextFacts, question: TextFacts) -> list[Item]:
         return []
     if len(claim.reading.sentences) != 1 or _NEGATION.search(claim.reading.text):
         return []
-    asked = [item for clause in question.meanings for item in clause.items]
+    asked = list(chain.from_iterable(clause.items for clause in question.meanings))
     named = [(name.start, name.end) for name in claim.names]
     for clause in claim.meanings:
         words = claim.reading.words_in(clause.start, clause.end)
         for item in clause.items:
             word = words[item.first]
             is_named = any(start <= word.start < end for start, end in named)
-            is_asked = any(sign_between(item, each) > 0 for each in asked)
+            is_asked = says_one(asked, item)
             if not (is_named or is_asked or item.is_light or _chooses(item, word.lower)):
                 return []
     return [item for item in asked if item.stem not in _CHOOSING]

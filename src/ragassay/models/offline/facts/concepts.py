@@ -172,3 +172,8 @@ def sign_between(one: Item, other: Item) -> int:
     if not sign and one.root == other.root:
         return 1
     return sign
+
+
+def says_one(others: Sequence[Item], item: Item) -> bool:
+    """Whether one of the others says the same."""
+    return any(sign_between(item, other) > 0 for other in others)

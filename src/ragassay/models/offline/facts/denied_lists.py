@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from ragassay.models.offline.facts.clauses import Word
-from ragassay.models.offline.facts.concepts import Item, items, sign_between
+from ragassay.models.offline.facts.concepts import Item, items, says_one
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place, trimmed
 from ragassay.models.offline.facts.meaning import ClauseMeaning, item_weight
 from ragassay.models.offline.facts.text_facts import TextFacts
@@ -87,20 +88,19 @@ class DeniedLists:
             is_denied = mine.denies and not mine.is_mixed
             if is_denied and any(self._speaks_of(mine, each) for each in self._members):
                 agreed.append((mine.start, mine.end))
-        return [
-            each for each in findings if not any(start <= each.start < end for start, end in agreed)
-        ]
+        return [each for each in findings if not _is_within(each, agreed)]
 
     def _speaks_of(self, mine: ClauseMeaning, member: _Member) -> bool:
         """Whether a clause of the claim says of a member what is denied of it, or denies it."""
         heavy = [item for item in member.items if not item.is_light]
-        if not heavy or not all(_has(mine.items, item) for item in heavy):
+        if not heavy or not all(says_one(mine.items, item) for item in heavy):
             return False
-        if not any(_has(mine.items, item) for item in member.denied):
+        if not any(says_one(mine.items, item) for item in member.denied):
             return False
-        whole = [i for each in self._passages[member.passage].meanings for i in each.items]
+        meanings = self._passages[member.passage].meanings
+        whole = list(chain.from_iterable(each.items for each in meanings))
         total = sum(item_weight(item, self._weight) for item in mine.items)
-        told = (item_weight(i, self._weight) for i in mine.items if _has(whole, i))
+        told = (item_weight(i, self._weight) for i in mine.items if says_one(whole, i))
         return sum(told) >= _LEAST_TOLD * total
 
 
@@ -178,11 +178,11 @@ def _is_told(member: _Member, passages: Sequence[TextFacts]) -> bool:
             inside = member.place[0] <= clause.start < member.place[1]
             if clause.denies or (number == member.passage and inside):
                 continue
-            has_member = all(_has(clause.items, item) for item in heavy)
-            if has_member and any(_has(clause.items, item) for item in member.denied):
+            has_member = all(says_one(clause.items, item) for item in heavy)
+            if has_member and any(says_one(clause.items, item) for item in member.denied):
                 return True
     return False
 
 
-def _has(others: Sequence[Item], item: Item) -> bool:
-    return any(sign_between(item, other) > 0 for other in others)
+def _is_within(finding: Finding, places: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= finding.start < end for start, end in places)

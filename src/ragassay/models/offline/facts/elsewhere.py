@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from ragassay.models.offline.facts.concepts import Item, keys_of, sign_between
+from ragassay.models.offline.facts.concepts import Item, keys_of, says_one, sign_between
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place, trimmed
 from ragassay.models.offline.facts.meaning import ClauseMeaning, item_weight
 from ragassay.models.offline.facts.text_facts import TextFacts
@@ -88,13 +88,13 @@ def _excepted(
                 continue
             main = passage.meanings[at - 1]
             is_of_it = main.sentence == clause.sentence and main.denies == mine.denies
-            said = [item for item in mine.items if _has(clause.items, item)]
-            excepted = [item for item in said if not _has(main.items, item)]
+            said = [item for item in mine.items if says_one(clause.items, item)]
+            excepted = [item for item in said if not says_one(main.items, item)]
             if not is_of_it or not excepted or not _is_all(clause, excepted):
                 continue
             if any(sign_between(one, other) < 0 for one, other in product(mine.items, main.items)):
                 continue  # "On Sundays you pay", where it is free except then
-            told = [item for item in mine.items if _has(main.items, item) or item in excepted]
+            told = [item for item in mine.items if says_one(main.items, item) or item in excepted]
             share = sum(item_weight(item, weight) for item in told) / total if total else 0.0
             is_told = any(not i.is_light and i not in excepted for i in told)
             if is_told and share >= _LEAST_TOLD and not _is_told_of(mine, excepted, passages):
@@ -109,8 +109,8 @@ def _is_told_of(
     others = [item for item in mine.items if item not in excepted and not item.is_light]
     for passage in passages:
         for clause in passage.meanings:
-            has_both = any(_has(clause.items, item) for item in excepted)
-            has_both = has_both and any(_has(clause.items, item) for item in others)
+            has_both = any(says_one(clause.items, item) for item in excepted)
+            has_both = has_both and any(says_one(clause.items, item) for item in others)
             if has_both and clause.denies == mine.denies:
                 return True
     return False
@@ -132,11 +132,11 @@ def _reserved(claim: TextFacts, mine: ClauseMeaning, passages: Sequence[TextFact
             its = [item for item in clause.items if item.first >= begins]
             thing = [item for item in clause.items if item.last <= begins and not item.is_light]
             thing = [item for item in thing if item.stem not in _MARKERS]
-            told = [item for item in mine.items if _has(thing, item)]
+            told = [item for item in mine.items if says_one(thing, item)]
             others = [item for item in mine.items if item not in told and not item.is_light]
             if not told or not its or not _is_opened_by(mine, others):
                 continue
-            if any(_has(its, item) for item in others) == mine.denies:
+            if any(says_one(its, item) for item in others) == mine.denies:
                 return Place(number, *passage.sentence(clause.start))
     return None
 
@@ -149,7 +149,7 @@ def _is_opened_by(mine: ClauseMeaning, others: Sequence[Item]) -> bool:
 def _is_all(clause: ClauseMeaning, excepted: Sequence[Item]) -> bool:
     """Whether nothing else narrows what a clause excepts: "except Friday"."""
     heavy = [item for item in clause.items if not item.is_light]
-    return sum(_has(excepted, item) for item in heavy) * 2 >= len(heavy)
+    return sum(says_one(excepted, item) for item in heavy) * 2 >= len(heavy)
 
 
 def _other_place(
@@ -164,14 +164,14 @@ def _other_place(
     is_known = False
     for number, passage in enumerate(passages):
         for clause in passage.meanings:
-            has_all = all(_has(clause.items, item) for item in spot.beside)
+            has_all = all(says_one(clause.items, item) for item in spot.beside)
             if not keys.isdisjoint(clause.keys):
-                if any(_has(clause.items, item) for item in spot.beside if not item.is_light):
+                if any(says_one(clause.items, item) for item in spot.beside if not item.is_light):
                     return None
                 is_known = True
             elif has_all and found is None and clause.denies == mine.denies:
                 there = _spot(passage, clause)
-                if there is not None and not _has(mine.items, there.item):
+                if there is not None and not says_one(mine.items, there.item):
                     found = Place(number, *passage.sentence(clause.start))
     if found is None or not is_known:
         return None
@@ -195,7 +195,3 @@ def _spot(text: TextFacts, clause: ClauseMeaning) -> _Spot | None:
     if len(inside) > 1:
         return None
     return _Spot(item, tuple(each for each in clause.items if each.first < begins))
-
-
-def _has(others: Sequence[Item], item: Item) -> bool:
-    return any(sign_between(item, other) > 0 for other in others)

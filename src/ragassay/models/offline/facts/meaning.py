@@ -10,7 +10,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from ragassay.models.offline.facts.clauses import Reading, Word
-from ragassay.models.offline.facts.concepts import Item, items, keys_of, sign_between
+from ragassay.models.offline.facts.concepts import Item, items, keys_of, says_one, sign_between
 from ragassay.models.offline.facts.polarity import is_exception, is_full_negation, is_negation
 from ragassay.models.offline.facts.word_lists import word_set
 
@@ -182,17 +182,13 @@ def shared(mine: Collection[tuple[Item, float]], own: Sequence[Item], around: Ar
         if item in same or item in turned:
             got += value
             of_own += value
-        elif _has(around.before, item):
+        elif says_one(around.before, item):
             got += BEFORE * value
-        elif _has(around.behind, item):
+        elif says_one(around.behind, item):
             got += BEHIND * value
     if not total:
         return Shared(0.0, 0.0, (), ())
     return Shared(got / total, of_own / total, tuple(same), tuple(turned))
-
-
-def _has(others: Sequence[Item], item: Item) -> bool:
-    return any(sign_between(item, other) > 0 for other in others)
 
 
 def _pairs(mine: Sequence[Item], own: Sequence[Item]) -> tuple[list[Item], list[Item]]:

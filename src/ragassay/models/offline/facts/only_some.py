@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import chain
 
-from ragassay.models.offline.facts.concepts import Item, sign_between
+from ragassay.models.offline.facts.concepts import Item, says_one
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place, trimmed
 from ragassay.models.offline.facts.meaning import ClauseMeaning, item_weight
 from ragassay.models.offline.facts.text_facts import TextFacts
@@ -72,7 +72,7 @@ def _told_of_all(
         for sentence, (start, end) in enumerate(passage.reading.sentences):
             clauses = (each for each in passage.meanings if each.sentence == sentence)
             there = list(chain.from_iterable(each.items for each in clauses))
-            told = [item for item in said if any(sign_between(item, each) > 0 for each in there)]
+            told = [item for item in said if says_one(there, item)]
             share = sum(item_weight(item, weight) for item in told) / total
             if share < _LEAST:
                 continue
