@@ -18,9 +18,6 @@ CASES = {
     "length": ("It is 1,500 metres.", "It is 1.5 km long.", "It is 1.5 km."),
     "share": ("20 % came.", "One in five came.", "One in five came."),
     "date": ("It closes on January 31.", "It closes on 31 January.", "It closes on 31 January."),
-    "a week": ("Reply within a week.", "Reply within seven days.", "Reply within seven days."),
-    "an hour": ("It takes an hour.", "It takes 60 minutes.", "It takes 60 minutes."),
-    "a fortnight": ("Wait for a fortnight.", "Wait 14 days.", "Wait for 14 days."),
     "money": ("It costs 31 dollars.", "It costs $31.", "It costs $31."),
 }
 
@@ -36,9 +33,6 @@ def test_an_equal_amount_is_told_as_the_passage_tells_it(name: str) -> None:
     [
         ("It is open for 42 days.", "It must be thrown away seven weeks after opening."),
         ("It costs 31 euros.", "It costs $31."),
-        ("It runs twice a week.", "It runs for seven days."),
-        ("It costs 5 euros a day.", "It is open for 24 hours."),
-        ("Reply within a week.", "Reply within eight days."),
         ("It weighs six weeks.", "It is open for six weeks."),
     ],
 )

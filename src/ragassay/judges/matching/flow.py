@@ -35,7 +35,6 @@ from ragassay.judges.matching.open_request import (
 from ragassay.judges.rubric import Rubric
 from ragassay.judges.scale import Rating
 from ragassay.judges.text_rules.abstention import declines
-from ragassay.judges.text_rules.asked_for import missing_kind
 from ragassay.judges.text_rules.question_parts import question_parts
 
 # Rubric -> the task of the model that answers it.
@@ -224,12 +223,6 @@ def _judgment(open_request: OpenRequest, replies: Sequence[Reply], quotes: bool)
         rating = min(int(rating), _most(parts - len(unanswered), parts))
         named = ", ".join(f'"{shorten(part, 100)}"' for part in unanswered)
         rationale = f"Of the {parts} parts of the question, {named} is not answered. {rationale}"
-    missing = ""
-    if name == "answer_relevance":
-        missing = missing_kind(call.text, open_request.request.text("response"))
-    if missing:
-        rating = 0
-        rationale = f"The question asks for {missing}; the response names none. {rationale}"
     if open_request.is_near_cut(reply.probability) and open_request.passes(rating):
         return open_request.near_cut(reply.probability, replies)
     flags: tuple[str, ...] = ()

@@ -16,7 +16,6 @@ from ragassay.models.offline.facts.meaning import ClauseMeaning, item_weight
 from ragassay.models.offline.facts.names import Name, peoples, same_name
 from ragassay.models.offline.facts.text_facts import TextFacts
 from ragassay.models.offline.facts.word_lists import word_set
-from ragassay.models.offline.reading import STOP_WORDS
 
 _LEAST = 0.6
 """Share of what the claim says of the name that the clause of another one has, with what its
@@ -71,13 +70,10 @@ def told_of_another_name(
     of_passages: Sequence[Sequence[Name]],
     asked: Sequence[Name],
     weight: Callable[[str], float],
-    *,
-    is_beside: bool = False,
-    chosen: Sequence[Item] = (),
 ) -> list[Finding]:
     """The names of the claim of which the passages tell nothing that it says, and of another one
     they do. names: of the claim; of_passages: of each passage; asked: of the question; weight: how
-    rare a stem is. is_beside: whether the other one has to be told of beside the first.
+    rare a stem is.
     """
     found: list[Finding] = []
     if sum(len(passage.reading.sentences) for passage in passages) > _MOST_SENTENCES:
@@ -87,13 +83,13 @@ def told_of_another_name(
         name = _head(claim, whole)
         if _is_any(name, asked) or _IS_A.match(claim.reading.text, name.end):
             continue
-        said = chosen or _said_of(claim, name)
+        said = _said_of(claim, name)
         if not 1 <= sum(not item.is_light for item in said) <= _MOST_WORDS:
             continue
         told = list(_told(said, passages, of_passages))
         is_one = _is_one_of(name, known)
         others = [each for each in names if each is not whole]
-        about = _About(name, others, asked, is_one, is_beside, bool(chosen))
+        about = _About(name, others, asked, is_one)
         other = _other(claim, about, told, passages, weight, said)
         if other is not None:
             number, stranger = other
@@ -140,11 +136,6 @@ def _without(claim: TextFacts, clause: ClauseMeaning, name: Name) -> list[Item]:
     return found
 
 
-def _value(item: Item, weight: Callable[[str], float]) -> float:
-    """How much an item counts. Of "turn to" the second word is no rare one: it is not counted."""
-    return item_weight(item, lambda part: 0.0 if part in STOP_WORDS else weight(part))
-
-
 def _told(
     said: Sequence[Item], passages: Sequence[TextFacts], of_passages: Sequence[Sequence[Name]]
 ) -> Iterator[_Told]:
@@ -167,17 +158,12 @@ def _has(others: Sequence[Item], item: Item) -> bool:
 
 
 class _About(NamedTuple):
-    """A name of the claim, its others and those of the question, and whether a name is that one.
-    is_beside: whether the passages have to tell of another one beside it; is_chosen: whether the
-    question says what it is for.
-    """
+    """A name of the claim, its others and those of the question, and whether a name is that one."""
 
     name: Name
     others: Sequence[Name]
     asked: Sequence[Name]
     is_one: Callable[[Name], bool]
-    is_beside: bool
-    is_chosen: bool
 
 
 def _head(claim: TextFacts, name: Name) -> Name:
@@ -214,9 +200,9 @@ def _other(
     """The other name with its passage, where no clause that may speak of the first one has what the
     clause of the other does not have.
     """
-    total = sum(_value(item, weight) for item in said) or 1.0
+    total = sum(item_weight(item, weight) for item in said)
     named = [each for each in told if any(map(about.is_one, each.names))]
-    own = [each for each in told if each in named or _may_be_of(each, about, named, passages)]
+    own = [each for each in told if each in named or _may_be_of(each, named, passages)]
     of_name = frozenset[Item]().union(*(each.own for each in own))
     if not own:
         return None
@@ -226,10 +212,8 @@ def _other(
     for each in told:
         if each in own or not each.own or each.clause.denies != denies:
             continue
-        share = sum(_value(item, weight) for item in each.all) / total
+        share = sum(item_weight(item, weight) for item in each.all) / total
         new = [item for item in each.own - of_name if not item.is_light]
-        if about.is_beside and not _is_beside(each, named):
-            continue
         if share < _LEAST or not new or not of_name <= each.all:
             continue
         if sum(not item.is_light for item in each.all) < _LEAST_WORDS and share < _NEARLY_ALL:
@@ -238,8 +222,7 @@ def _other(
         for other in each.names:
             if about.is_one(other) or _is_any(other, (*about.others, *about.asked)):
                 continue
-            is_other_part = part.isdisjoint(_part(passage, other)) and not about.is_chosen
-            if is_other_part or _names_nobody(passage, other):
+            if part.isdisjoint(_part(passage, other)) or _names_nobody(passage, other):
                 continue
             if _is_common(claim, other):
                 continue
@@ -248,23 +231,10 @@ def _other(
     return None if best is None else best[1:]
 
 
-def _is_beside(each: _Told, named: Sequence[_Told]) -> bool:
-    """Whether a clause stands beside one of the name: in its sentence or a neighbour of it."""
-    for other in named:
-        distance = abs(each.clause.sentence - other.clause.sentence)
-        if other.passage == each.passage and distance <= 1:
-            return True
-    return False
-
-
-def _may_be_of(
-    each: _Told, about: _About, named: Sequence[_Told], passages: Sequence[TextFacts]
-) -> bool:
+def _may_be_of(each: _Told, named: Sequence[_Told], passages: Sequence[TextFacts]) -> bool:
     """Whether a clause without a name may speak of it: it has none, or a pronoun, and stands in the
     sentence of the name or the ones behind it. named: the clauses that have the name.
     """
-    if about.is_beside and each.names:
-        return False  # it has a subject of its own
     reading = passages[each.passage].reading
     in_clause = reading.words_in(each.clause.start, each.clause.end)
     in_sentence = reading.words_in(*reading.sentences[each.clause.sentence])

@@ -32,10 +32,6 @@ _PARALLEL = re.compile(
     re.IGNORECASE,
 )
 _VERBS = word_set("auxiliaries")
-_MOST_FRONTED = 6
-"""Words of a clause that says only where or when; a longer one has its verb: "In that case the
-agency pays for the hotel".
-"""
 _FRONTED = re.compile(
     r"\W*(?:in|at|by|on|for|with|from|of|to|as|after|before|during)\b", re.IGNORECASE
 )
@@ -88,9 +84,7 @@ def _is_parallel(claim: TextFacts, one: ClauseMeaning, other: ClauseMeaning) -> 
 
 def _is_fronted(claim: TextFacts, clause: ClauseMeaning) -> bool:
     """Whether a clause only says where or when the next one holds: "In the south, ..." """
-    words = claim.reading.words_in(clause.start, clause.end)
-    is_short = len(words) <= _MOST_FRONTED
-    return is_short and _FRONTED.match(claim.reading.text, clause.start) is not None
+    return _FRONTED.match(claim.reading.text, clause.start) is not None
 
 
 def _apart(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -28,8 +27,6 @@ def _read_same() -> dict[str, frozenset[str]]:
 
 
 _SAME_NAMES = _read_same()
-_FORMS_OF_FIRMS = frozenset(("co", "inc", "ltd", "corp", "llc", "plc", "gmbh"))
-_FIRM = re.compile(r" & Co\b| (?:Co|Inc|Ltd|Corp|LLC|PLC|GmbH)\b")
 
 
 @cache
@@ -49,11 +46,7 @@ class Name:
 
 def capitalised(reading: Reading) -> set[str]:
     """Words, in lower case, that stand with a capital inside a sentence: names beyond doubt."""
-    return {
-        word.lower
-        for word in reading.words
-        if _is_name(word) and not _opens(reading, word) and not _is_degree(reading, word)
-    }
+    return {word.lower for word in reading.words if _is_name(word) and not _opens(reading, word)}
 
 
 def names(reading: Reading, known: Collection[str] = frozenset()) -> list[Name]:
@@ -82,9 +75,7 @@ def _belongs(
     known: Collection[str],
     group: list[Word],
 ) -> bool:
-    if group and word.lower in _FORMS_OF_FIRMS and word.written[0].isupper():
-        return True  # "Marchetti & Co."
-    if not _is_name(word) or _is_degree(reading, word):
+    if not _is_name(word):
         return False
     if group or not _opens(reading, word) or _begins_a_name(reading, word):
         return True
@@ -98,18 +89,11 @@ def _begins_a_name(reading: Reading, word: Word) -> bool:
     if at == len(reading.words) or word.lower in STOP_WORDS:
         return False
     following = reading.words[at]
-    if _FIRM.match(reading.text, word.end):
-        return True
     return reading.text[word.end : following.start] == " " and _is_name(following)
 
 
 def _is_name(word: Word) -> bool:
     return word.written[0].isupper() and word.lower.removesuffix("'s") not in _NO_NAMES
-
-
-def _is_degree(reading: Reading, word: Word) -> bool:
-    """Whether a word is the letter of a degree: "°C"."""
-    return reading.text[word.start - 1 : word.start] == "°"
 
 
 def _opens(reading: Reading, word: Word) -> bool:
@@ -124,8 +108,7 @@ def _close(found: list[Name], group: list[Word]) -> None:
     while group and group[-1].lower in _JOINING:
         group.pop()
     if group:
-        passed_over = _JOINING | _FORMS_OF_FIRMS
-        words = tuple(w.lower.removesuffix("'s") for w in group if w.lower not in passed_over)
+        words = tuple(w.lower.removesuffix("'s") for w in group if w.lower not in _JOINING)
         found.append(Name(group[0].start, group[-1].end, words))
 
 

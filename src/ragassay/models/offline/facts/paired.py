@@ -49,7 +49,6 @@ _STAND_FOR_IT = frozenset(["those", "one", "ones"])
 _EARLY = 3
 """Words at the beginning of a clause among which the one is that it is about."""
 
-_TO_PLACES = frozenset(("to", "into", "at"))
 _AUXILIARIES = word_set("auxiliaries")
 _LINKS = word_set("links") | {"after", "by"}
 _TITLES = word_set("titles") | {"dr", "mr", "mrs", "ms", "prof", "coach"}
@@ -177,11 +176,8 @@ class Paired:
         words = text.reading.words_in(clause.start, clause.end)
         for item in clause.items:
             slot = _slot(words, item.first)
-            kind = self._kind(words[item.first])
-            if kind == _NAME and slot in _TO_PLACES:
-                slot = "in"  # "started in Portugal and came to Spain"
             is_early = item.first < _EARLY and slot not in _AUXILIARIES
-            yield _Part(item, kind, slot, is_early)
+            yield _Part(item, self._kind(words[item.first]), slot, is_early)
 
     def _kind(self, word: Word) -> str:
         if word.written[0].isdigit() or word.lower in SMALL:

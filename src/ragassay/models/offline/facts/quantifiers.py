@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragassay.models.offline.facts.clauses import Reading, Word
-from ragassay.models.offline.facts.number_words import SMALL
 
 _LEVELS_TEXT = {
     "all": (
@@ -76,7 +75,7 @@ def levels(reading: Reading) -> list[Level]:
     found: list[Level] = []
     for index, word in enumerate(reading.words):
         level = _LEVELS.get(word.lower) or _MODALS.get(word.lower)
-        if level is None or _is_bound(reading, index):
+        if level is None or (index and reading.words[index - 1].lower in _BOUND):
             continue
         if level == "may" and word.lower == "may" and word.written[0].isupper() and index:
             continue  # the month
@@ -86,21 +85,6 @@ def levels(reading: Reading) -> list[Level]:
         if head is not None:
             found.append(Level(level, head, word))
     return found
-
-
-def _is_bound(reading: Reading, index: int) -> bool:
-    """Whether a word is part of a bound: "at most 3", and not of a place: "at most hotels"."""
-    words = reading.words
-    if not index or words[index - 1].lower not in _BOUND:
-        return False
-    if words[index - 1].lower != "at" or index + 1 == len(words):
-        return True
-    following = words[index + 1]
-    if not following.content or following.lower[0].isdigit() or following.lower in SMALL:
-        return True
-    if words[index].lower == "most":
-        return not (following.lower.endswith("s") or following.written[0].isupper())
-    return words[index].lower != "all"
 
 
 def _is_denied(reading: Reading, index: int) -> bool:

@@ -11,14 +11,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain, product
 from operator import attrgetter
 from typing import TypeVar
 
-from ragassay.models.offline.facts.actors import actors
 from ragassay.models.offline.facts.another_name import told_of_another_name
-from ragassay.models.offline.facts.chosen import chosen_items
 from ragassay.models.offline.facts.clauses import Reading, Word, start_of
 from ragassay.models.offline.facts.comparisons import turned_comparisons
 from ragassay.models.offline.facts.computed_comparisons import computed_comparisons, turned
@@ -27,8 +24,7 @@ from ragassay.models.offline.facts.contrary import contraries
 from ragassay.models.offline.facts.crossed import crossed
 from ragassay.models.offline.facts.dates import Date
 from ragassay.models.offline.facts.denied_clauses import denied_clauses
-from ragassay.models.offline.facts.denied_lists import DeniedLists
-from ragassay.models.offline.facts.directions import compared, direction
+from ragassay.models.offline.facts.directions import direction
 from ragassay.models.offline.facts.elsewhere import elsewhere
 from ragassay.models.offline.facts.exchange import exchanged
 from ragassay.models.offline.facts.finding import (
@@ -44,7 +40,6 @@ from ragassay.models.offline.facts.finding import (
 from ragassay.models.offline.facts.frames import exchanged_parts
 from ragassay.models.offline.facts.half_named import half_named
 from ragassay.models.offline.facts.names import Name, is_short_for, same_name, same_word
-from ragassay.models.offline.facts.only_some import only_some
 from ragassay.models.offline.facts.opposed import opposed_sentences
 from ragassay.models.offline.facts.paired import Paired
 from ragassay.models.offline.facts.polarity import Side
@@ -112,7 +107,7 @@ class FactReader:
         """All that the claim says and the passages deny or do not hold."""
         claim = self._claim
         found: list[Finding | None] = []
-        found += self._numbers()
+        found += [self._number(quantity) for quantity in claim.quantities]
         found += [self._bound(quantity) for quantity in claim.quantities]
         found += [self._date(date) for date in claim.dates]
         found += [self._name(name) for name in self._names_of_claim]
@@ -130,45 +125,18 @@ class FactReader:
         found += unrestricted(claim, self._passages, self._weight)
         found += [self._direction(quantity) for quantity in claim.quantities]
         found += [self._direction(date) for date in claim.dates]
-        found += [self._more_or_less(quantity) for quantity in claim.quantities]
         found += turned_comparisons(claim, self._passages) or turned(
             claim, self._passages, computed_comparisons(claim, self._passages)
         )
         sides = [self._side(side) for side in claim.sides]
         found += sides
         if not any(sides):  # which name the very word
-            lists = DeniedLists(claim, self._passages, self._weight)
-            denied = denied_clauses(claim, self._passages, self._weight)
-            denied += contraries(claim, self._passages, self._weight)
-            found += lists.without_agreed(denied)
-            found += lists.findings()
+            found += denied_clauses(claim, self._passages, self._weight)
+            found += contraries(claim, self._passages, self._weight)
         found += [self._level(level) for level in claim.levels]
-        found += only_some(claim, self._passages, self._weight)
-        # What another rule tells of a clause is nearer to what is wrong there.
-        return [each for each in found if each is not None] or self._told_of_other_actors()
+        return [finding for finding in found if finding is not None]
 
     # -- the rules
-
-    def _numbers(self) -> list[Finding]:
-        """Numbers in conflict or absent. Of two of the claim that one number of the passages
-        denies, only the one is told that stands nowhere in them: the other is another thing's.
-        """
-        found: list[tuple[Finding, bool]] = []
-        for quantity in self._claim.quantities:
-            finding = self._number(quantity)
-            if finding is not None:
-                found.append((finding, self._stands_there(quantity)))
-        denied = {(each.place, each.found) for each, stands in found if not stands}
-        return [
-            each for each, stands in found if not stands or (each.place, each.found) not in denied
-        ]
-
-    def _stands_there(self, mine: Quantity) -> bool:
-        """Whether the passages have a number, of whatever thing."""
-        for passage in self._passages:
-            if any(same_quantity(mine, other) for other in passage.quantities):
-                return True
-        return False
 
     def _number(self, mine: Quantity) -> Finding | None:
         if says_little(mine) or self._is_asked(mine):
@@ -227,26 +195,6 @@ class FactReader:
                 if there:
                     candidates.append(Candidate(number, other.start, other.end, side == there))
         return self._finding("direction", mine, candidates)
-
-    def _more_or_less(self, mine: Quantity) -> Finding | None:
-        """ "180 grams less" against "180 grams heavier"."""
-        text = self._claim.reading.text
-        here = compared(text, mine.end)
-        if here is None:
-            return None
-        candidates: list[Candidate] = []
-        for number, passage in enumerate(self._passages):
-            for other in passage.quantities:
-                if mine.measure != other.measure or not close(mine.low, other.low):
-                    continue
-                there = compared(passage.reading.text, other.end)
-                if there is not None and not here[0].isdisjoint(there[0]):
-                    same = here[1] == there[1]
-                    candidates.append(Candidate(number, other.start, there[2], same))
-        finding = self._finding("direction", mine, candidates)
-        if finding is None:
-            return None
-        return replace(finding, end=here[2], said=text[mine.start : here[2]])
 
     def _date(self, mine: Date) -> Finding | None:
         if mine.years and self._is_computed_year(mine.years[0]):
@@ -325,24 +273,7 @@ class FactReader:
             found = told_of_another_name(
                 self._claim, mine, self._passages, theirs, asked, self._weight
             )
-        chosen = [] if found else chosen_items(self._claim, self._question)
-        if chosen:
-            found = told_of_another_name(
-                self._claim, mine, self._passages, theirs, asked, self._weight, chosen=chosen
-            )
         return found
-
-    def _told_of_other_actors(self) -> list[Finding]:
-        """What the claim tells of one who has no name, and a clause beside of another one."""
-        mine = actors(self._claim, self._names_of_claim)
-        if not mine:
-            return []
-        theirs: list[Sequence[Name]] = []
-        for names, passage in zip(self._names, self._passages, strict=True):
-            theirs.append(actors(passage, names))
-        return told_of_another_name(
-            self._claim, mine, self._passages, theirs, (), self._weight, is_beside=True
-        )
 
     def _side(self, mine: Side) -> Finding | None:
         if self._claim.is_comparison(mine.word):

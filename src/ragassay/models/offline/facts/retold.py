@@ -6,7 +6,6 @@ is shown the claim in the words of the passages, where both are one amount beyon
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -17,23 +16,6 @@ from ragassay.models.offline.facts.text_facts import TextFacts
 
 _MOST_STATED = 200
 """Amounts of the passages; among more of them equal ones are of other things."""
-
-
-_SECONDS = {
-    "minute": 60.0,
-    "hour": 3600.0,
-    "day": 86400.0,
-    "week": 604800.0,
-    "fortnight": 1209600.0,
-    "month": 2629746.0,
-    "year": 31556952.0,
-}
-_UNIT = r"(?P<unit>minute|hour|day|week|fortnight|month|year)"
-_SPAN = re.compile(
-    r"\b(?:within|after|for|in|than|about|around|least|most|takes?|lasts?|under|over|up to)"
-    rf" (?P<span>(?:an?|one) {_UNIT})\b(?!ly|ish)",
-    re.IGNORECASE,
-)
 
 
 class _Change(NamedTuple):
@@ -78,7 +60,7 @@ def retold(claim: TextFacts, passages: Sequence[TextFacts]) -> Retold:
     text = claim.reading.text
     if sum(len(passage.quantities) for passage in passages) > _MOST_STATED:
         return Retold(text, ())
-    found = [*_amounts(claim, passages), *_spans(text, passages), *_dates(claim, passages)]
+    found = [*_amounts(claim, passages), *_dates(claim, passages)]
     changes: list[_Change] = []
     for change in sorted(found):
         if not changes or change.start >= changes[-1].end:
@@ -96,24 +78,6 @@ def _amounts(claim: TextFacts, passages: Sequence[TextFacts]) -> Iterator[_Chang
             if other is not None:
                 words = passage.reading.text[other.start : other.end]
                 yield _Change(mine.start, mine.end, words)
-                break
-
-
-def _spans(text: str, passages: Sequence[TextFacts]) -> Iterator[_Change]:
-    """One of a unit of time, where the passages count it in a smaller one: "within a week", of
-    "seven days". What happens so often "a week" is another thing.
-    """
-    for match in _SPAN.finditer(text):
-        seconds = _SECONDS[match.group("unit").lower()]
-        start, end = match.span("span")
-        if _stands_in(text[start:end], passages):
-            continue
-        for passage in passages:
-            same = (q for q in passage.quantities if q.measure == "time" and not q.is_range)
-            other = next((q for q in same if close(q.low, seconds)), None)
-            if other is not None:
-                words = passage.reading.text[other.start : other.end]
-                yield _Change(start, end, words)
                 break
 
 

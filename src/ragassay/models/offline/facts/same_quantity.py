@@ -13,9 +13,6 @@ from ragassay.models.offline.facts.quantities import COUNT, ORDINAL, Quantity
 _MOST_STATED = 80
 """Numbers of the passages; among more of them nearly every number is a sum of two."""
 
-_SMALL_ORDINAL = 12
-"""Up to which a place in an order is told with many things."""
-
 _NO_UNITS = frozenset(("old", "older", "young", "younger", "mor", "less", "few", "fewer", "only"))
 _CALCULATES = re.compile(
     r"\b(?:total|together|altogether|in all|sum|comes? to|adds? up|makes?|combined|overall|"
@@ -57,11 +54,6 @@ def _same_across_measures(mine: Quantity, other: Quantity) -> bool | None:
         return True if close(share.low, 100 * count.low) else None
     if not close(mine.written, other.written):
         return None
-    measures = {mine.measure, other.measure}
-    if measures == {"temperature", "angle or temperature"}:
-        return True  # "30 °C", of "30 degrees"
-    if measures == {COUNT, ORDINAL}:
-        return True if mine.low > _SMALL_ORDINAL else None  # "turn 18", "the eighteenth birthday"
     if COUNT not in (mine.measure, other.measure):
         # "118 litres" and "118 kWh" are two things.
         both = mine.measure.startswith("money") and other.measure.startswith("money")
