@@ -170,9 +170,12 @@ def test_one_row_of_ten_does_not_meet_a_gate_for_all(make, save, store):
     )  # a metric without a gate may lack its field
 
 
-def test_rows_on_which_the_application_failed_do_not_meet_a_gate_for_all(make, save, store):
+@pytest.mark.parametrize(
+    "reason",
+    ["the application failed on this row, so there is no response", "the response is empty"],
+)
+def test_rows_on_which_the_application_failed_do_not_meet_a_gate_for_all(reason, make, save, store):
     rows = [make.row(i) for i in range(10)]
-    reason = "the application failed on this row, so there is no response"
     for i in range(1, 10):
         scores = [
             Score(score.metric, Status.NOT_APPLICABLE, reason=reason)
@@ -184,7 +187,7 @@ def test_rows_on_which_the_application_failed_do_not_meet_a_gate_for_all(make, s
     s = summarise(store, save(rows))
     (outcome,) = check_gates(s, ["answer_relevance>=0.9"]).outcomes
     assert outcome.message == (
-        "answer_relevance>=0.9: met, it is 1.000 over 1 of 10 rows (the application failed on 9)"
+        "answer_relevance>=0.9: met, it is 1.000 over 1 of 10 rows (9 without a response)"
     )
     result = check_gates(s, ["answer_relevance>=0.9"], 0.5)
     assert result.exit_code == 3
@@ -194,4 +197,4 @@ def test_rows_on_which_the_application_failed_do_not_meet_a_gate_for_all(make, s
     (told,) = conclude(s, result, resume="ragassay resume", store="").messages[-1:]
     assert isinstance(told, Incomplete)
     assert told.code == "E0603"
-    assert told.fix.startswith("see on which rows it failed, and why: ragassay show run1")
+    assert told.fix.startswith("see which rows have no response, and why: ragassay show run1")

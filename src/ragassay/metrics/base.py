@@ -62,18 +62,15 @@ class MetricBase:
                 getattr(sample, name) is None for name in need.split("|")
             ):
                 if need == "response" and sample.error is not None:
-                    return self.not_applicable(_FAILED)
+                    return self.not_applicable(
+                        "the application failed on this row, so there is no response"
+                    )
                 return self.not_applicable(f"the row has no {need.replace('|', ' or ')}")
-        # Loggers write an empty text where a call failed: that is no answer to judge.
-        is_failed = sample.error is not None and not (sample.response or "").strip()
-        return self.not_applicable(_FAILED) if is_failed and "response" in self.needs else None
+        return None
 
     def not_applicable(self, reason: str) -> Score:
         """A Score that is absent because the metric does not apply, with the reason."""
         return Score(metric=str(self), status=Status.NOT_APPLICABLE, reason=reason)
-
-
-_FAILED = "the application failed on this row, so there is no response"
 
 
 @lru_cache(maxsize=256)

@@ -27,7 +27,7 @@ from ragassay.report.lost import (
     reason_in,
     remedy,
 )
-from ragassay.report.wording import APPLICATION_FAILED, LACKS
+from ragassay.report.wording import APPLICATION_FAILED, EMPTY_RESPONSE, LACKS
 
 INTERRUPTED = 130
 """What shells make of a command that SIGINT ended."""
@@ -229,10 +229,10 @@ def _gate_errors(
         fix = "give the rows what the metric needs, or gate on another metric"
         what = "Too little was judged to decide."
         why = "; ".join(gates.incomplete)
-        if APPLICATION_FAILED in why:
+        if APPLICATION_FAILED in why or EMPTY_RESPONSE in why:
             fix = (
-                f"see on which rows it failed, and why: ragassay show {run_id}{store}; then answer"
-                " these again"
+                f"see which rows have no response, and why: ragassay show {run_id}{store}; then"
+                " answer these again"
             )
         elif judged < asked and LACKS not in why:
             fix = _remedy(summary, first_loss(summary)) or f"{resume} --retry-failed"

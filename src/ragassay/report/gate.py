@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from ragassay.core import Interval, Ledger, Manifest, MetricSummary, SetupError, Summary, nearest
 from ragassay.report.wording import (
     APPLICATION_FAILED,
+    EMPTY_RESPONSE,
     better_end,
     count,
     figure,
@@ -382,12 +383,13 @@ def _check_interval(gate: Gate, metric: MetricSummary, value: float, rows: int) 
 
 
 def _rows_behind(metric: MetricSummary, rows: int) -> str:
-    """The rows behind a figure in words, and on how many the application failed: a figure over the
-    others says nothing of these.
+    """The rows behind a figure in words, and how many have no response: a figure over the others
+    says nothing of these.
     """
     words = f"{rows:,} of {count(metric.rows, 'row')}"
-    failed = sum(n for why, n in metric.reasons.items() if why.startswith(APPLICATION_FAILED))
-    return f"{words} (the application failed on {failed:,})" if failed else words
+    without = (APPLICATION_FAILED, EMPTY_RESPONSE)
+    failed = sum(n for why, n in metric.reasons.items() if why.startswith(without))
+    return f"{words} ({failed:,} without a response)" if failed else words
 
 
 def _span(low: float, high: float, unit: str) -> str:

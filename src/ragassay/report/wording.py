@@ -297,11 +297,15 @@ APPLICATION_FAILED = "the application failed"
 """How it starts where the application gave no response for the row."""
 
 
+EMPTY_RESPONSE = "the response is empty"
+"""The reason where the application answered nothing, as loggers also write a call that failed."""
+
+
 def is_loss(reason: str) -> bool:
     """Whether a metric does not apply because something that the row should have is not there, and
     not because it has no meaning for the row.
     """
-    return reason.startswith((LACKS, APPLICATION_FAILED))
+    return reason.startswith((LACKS, APPLICATION_FAILED, EMPTY_RESPONSE))
 
 
 def headline(summary: Summary) -> str:
