@@ -106,6 +106,8 @@ ADDED = (
     '"lost": (?:true|false)',
     r'"uncertain": (?:""|0|false)',
     r'"also": 0',
+    r'"valued": \d+',
+    r'"missing": \d+',
     r'"why": ""',
     r'"mark_words": \{\}',
     r'"by_default": \[\]',
