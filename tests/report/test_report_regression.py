@@ -143,6 +143,14 @@ def test_rows_of_the_baseline_that_are_gone_or_have_no_response_are_missed(
     assert "5 of the 20 rows of the baseline are not in this run" in found.message
 
 
+def test_a_floor_that_is_met_exactly_is_met(runs, make, save, store):
+    before = runs(before=0)["before"]
+    rows = [make.row(n, sentences=GOOD) for n in range(18)]
+    found = outcome(before, StoredSide(store, save(rows, "after")), floor=0.9)
+    assert found.passed is True  # 18 of 20 rows are a share of .9
+    assert "2 of the 20 rows of the baseline are not in this run" in found.message
+
+
 def test_a_metric_that_falls_on_the_rows_that_are_left_fails_whatever_the_floor(
     runs, make, save, store
 ):

@@ -110,7 +110,7 @@ def _outcome(
         why = lost or f"{count(result.n, 'row')} of both runs have a value"
         return GateOutcome(gate, None, None, f"{text}: undecided, {why}", result.n)
     passed = _passed(one, margin)
-    if passed and one.missing > (1.0 - floor) * one.valued:
+    if passed and (one.valued - one.missing) / one.valued < floor:
         # The rows that are left may well be as good as they were: it is the others that broke.
         passed, lost = None, f"{lost} (--min-coverage says how many may)"
     message = (
