@@ -69,11 +69,13 @@ def announce(
     """Print the annotations on stderr, where --json leaves them room, and add the run to the
     summary of the job. again: as of `tell_github`.
     """
-    from ragassay.cli.output import note
-    from ragassay.report import on_github, tell_github
+    from ragassay.report import on_github
 
     if not on_github():
         return
+    from ragassay.cli.output import note
+    from ragassay.report import tell_github
+
     trouble = tell_github(run.store, summary, gates, comparison, write=_to_runner, again=again)
     if trouble:
         note(trouble)
@@ -81,9 +83,11 @@ def announce(
 
 def announce_error(what: str) -> None:
     """Mark the job with an error that ended the command before there was a run to tell of."""
-    from ragassay.report import on_github, workflow_command
+    from ragassay.report import on_github
 
     if on_github():
+        from ragassay.report import workflow_command
+
         _to_runner(workflow_command("error", what, title="RagAssay"))
 
 

@@ -21,11 +21,13 @@ def tell_github_of(
     """Write the annotations of the runs, at most as many as GitHub shows of a step, and add the
     runs to the summary of the job. Yields what could not be done. write: prints a line.
     """
-    from ragassay.report import GateResult, on_github, tell_github, workflow_command
-    from ragassay.report.workflow_commands import MOST
+    from ragassay.report import on_github
 
     if not on_github():
         return
+    from ragassay.report import GateResult, tell_github, workflow_command
+    from ragassay.report.workflow_commands import MOST
+
     left = MOST
 
     def mark(line: str) -> None:

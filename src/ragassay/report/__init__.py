@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ragassay.report.end_of_run import EndOfRun, conclude
     from ragassay.report.final_steps import FinalSteps, ResumedSteps, resumed_steps
     from ragassay.report.gate import Gate, GateOutcome, GateResult, check_gates, parse_gate
-    from ragassay.report.github_job import on_github, tell_github
+    from ragassay.report.github_job import tell_github
     from ragassay.report.html import write_html
     from ragassay.report.job_summary import COMMENT_LIMIT, MARKER, markdown_page
     from ragassay.report.jsonable import as_json, row_json, run_json, summary_json
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from ragassay.report.terminal import render_asked, render_gates, render_row, render_runs
     from ragassay.report.terminal_comparison import render_comparison
     from ragassay.report.terminal_summary import Detail, render_summary, summary_text
-    from ragassay.report.text import inert, plain, seen
+    from ragassay.report.text import inert, on_github, plain, seen
     from ragassay.report.wording import headline, number_words, percent_interval
     from ragassay.report.workflow_commands import workflow_command
 
@@ -149,7 +149,7 @@ __getattr__ = lazy_names(
         "final_steps": ("FinalSteps", "ResumedSteps", "resumed_steps"),
         "output_files": ("check_output_file",),
         "gate": ("Gate", "GateOutcome", "GateResult", "check_gates", "parse_gate"),
-        "github_job": ("on_github", "tell_github"),
+        "github_job": ("tell_github",),
         "html": ("write_html",),
         "job_summary": ("COMMENT_LIMIT", "MARKER", "markdown_page"),
         "jsonable": ("as_json", "row_json", "run_json", "summary_json"),
@@ -158,7 +158,7 @@ __getattr__ = lazy_names(
         "mlflow_table": ("mlflow_frame",),
         "regression": ("regression_outcomes", "with_outcomes"),
         "summary": ("summarise",),
-        "text": ("inert", "plain", "seen"),
+        "text": ("inert", "on_github", "plain", "seen"),
         "terminal": ("render_asked", "render_gates", "render_row", "render_runs"),
         "terminal_comparison": ("render_comparison",),
         "terminal_summary": ("Detail", "render_summary", "summary_text"),

@@ -27,7 +27,7 @@ from ragassay.report.lost import (
     reason_in,
     remedy,
 )
-from ragassay.report.wording import APPLICATION_FAILED, EMPTY_RESPONSE, LACKS
+from ragassay.report.wording import LACKS, NO_RESPONSE
 
 INTERRUPTED = 130
 """What shells make of a command that SIGINT ended."""
@@ -229,7 +229,7 @@ def _gate_errors(
         fix = "give the rows what the metric needs, or gate on another metric"
         what = "Too little was judged to decide."
         why = "; ".join(gates.incomplete)
-        if APPLICATION_FAILED in why or EMPTY_RESPONSE in why:
+        if any(reason in why for reason in NO_RESPONSE):
             fix = (
                 f"see which rows have no response, and why: ragassay show {run_id}{store}; then"
                 " answer these again"

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 
 from ragassay.core import Interval, Ledger, Manifest, MetricSummary, SetupError, Summary, nearest
 from ragassay.report.wording import (
-    APPLICATION_FAILED,
-    EMPTY_RESPONSE,
+    NO_RESPONSE,
     better_end,
     count,
     figure,
@@ -387,8 +386,7 @@ def _rows_behind(metric: MetricSummary, rows: int) -> str:
     says nothing of these.
     """
     words = f"{rows:,} of {count(metric.rows, 'row')}"
-    without = (APPLICATION_FAILED, EMPTY_RESPONSE)
-    failed = sum(n for why, n in metric.reasons.items() if why.startswith(without))
+    failed = sum(n for why, n in metric.reasons.items() if why.startswith(NO_RESPONSE))
     return f"{words} ({failed:,} without a response)" if failed else words
 
 

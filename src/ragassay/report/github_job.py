@@ -1,7 +1,4 @@
-"""A run in a job of GitHub Actions: marks beside the code, and the summary of the job.
-
-Only where GITHUB_ACTIONS is "true", as the runner sets it.
-"""
+"""A run in a job of GitHub Actions: marks beside the code, and the summary of the job."""
 
 from __future__ import annotations
 
@@ -18,11 +15,6 @@ from ragassay.report.workflow_commands import MOST, github_annotations
 if TYPE_CHECKING:
     from ragassay.core import Summary
     from ragassay.store import Store
-
-
-def on_github() -> bool:
-    """Whether this process runs in a job of GitHub Actions."""
-    return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 def tell_github(

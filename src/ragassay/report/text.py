@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from json import dumps
 
@@ -33,6 +34,13 @@ def plain(text: str) -> str:
     """
     text = _BREAKS.sub("\n", text).replace("\t", "    ")
     return _CONTROLS.sub(_picture, _INVISIBLE.sub("", text))
+
+
+def on_github() -> bool:
+    """Whether this process runs in a job of GitHub Actions, whose runner takes printed lines for
+    commands.
+    """
+    return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 def inert(text: str) -> str:

@@ -300,12 +300,15 @@ APPLICATION_FAILED = "the application failed"
 EMPTY_RESPONSE = "the response is empty"
 """The reason where the application answered nothing, as loggers also write a call that failed."""
 
+NO_RESPONSE = (APPLICATION_FAILED, EMPTY_RESPONSE)
+"""How the reasons start by which the row has no response."""
+
 
 def is_loss(reason: str) -> bool:
     """Whether a metric does not apply because something that the row should have is not there, and
     not because it has no meaning for the row.
     """
-    return reason.startswith((LACKS, APPLICATION_FAILED, EMPTY_RESPONSE))
+    return reason.startswith((LACKS, *NO_RESPONSE))
 
 
 def headline(summary: Summary) -> str:
