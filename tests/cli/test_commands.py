@@ -1,6 +1,7 @@
 """The command as a user meets it: what it prints where, and the code it leaves with."""
 
 import json
+import shlex
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -66,6 +67,34 @@ def test_contexts_of_an_unknown_name_stop_the_command_until_they_are_named_taken
     assert "read stuff as contexts" in done.stderr
     done = ragassay(folder, "evaluate", "rows.jsonl", "--metrics", "answer_relevance")
     assert "ignored kind, stuff" in done.stderr
+
+
+def test_the_printed_mapping_keeps_the_guesses_that_were_accepted(folder):
+    (folder / "shop.csv").write_text(
+        "Customer asks,Manual says,Bot said\n"
+        "When does the shop open?,The shop opens at 9 am on weekdays.,It opens at 7 am today.\n",
+        encoding="utf-8",
+    )
+    done = ragassay(folder, "evaluate", "shop.csv", "--yes", code=2)
+    (fix,) = [line for line in done.stderr.splitlines() if line.startswith("  fix: ")]
+    # Pasted behind the command as it would be typed anew, without the option that was there.
+    added = shlex.split(fix.removeprefix("  fix: ").partition(";")[0])
+    done = ragassay(folder, "evaluate", "shop.csv", *added)
+    assert done.stdout.splitlines()[0] == "0 of 1 row passes, 1 fail, 0 undecided"
+
+
+def test_a_row_on_which_the_application_failed_fails_whatever_is_measured(folder):
+    rows = [
+        {"question": "When?", "contexts": ["At 9 am."], "error": "TimeoutError: no reply"},
+        {"question": "Where?", "contexts": ["In Rome."], "response": "In Rome."},
+    ]
+    (folder / "some.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = ragassay(folder, "evaluate", "some.jsonl", "-m", "groundedness")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "1 of 2 rows pass, 1 fail, 0 undecided"
+    start = lines.index("Worst rows")
+    assert lines[start + 1].split()[1:3] == ["fail", "row-1"]
+    assert lines[start + 2].strip() == "TimeoutError: no reply"
 
 
 def test_a_field_that_map_names_twice_is_an_error(folder):

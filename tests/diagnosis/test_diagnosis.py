@@ -192,7 +192,6 @@ def test_with_ground_truth_sufficiency_and_correctness_take_their_places_in_the_
 @pytest.mark.parametrize(
     ("metric", "value", "name"),
     [
-        ("app_error", 1.0, "application_error"),
         ("context_precision", 0.3, "context_diluted"),
         ("context_precision", 0.0, "retrieval_irrelevant"),
         ("context_precision(against=question)", 0.3, "context_diluted"),
@@ -220,7 +219,6 @@ def test_with_ground_truth_sufficiency_and_correctness_take_their_places_in_the_
 )
 def test_every_metric_of_the_catalogue_has_its_cause(metric: str, value: float, name: str) -> None:
     assert cause(score(metric, F, value)) == name
-    assert cause(score(metric, F, value), row=replace(ROW, error="boom")) == name
 
 
 def test_the_error_of_the_application_comes_before_everything_and_is_quoted() -> None:
@@ -228,6 +226,18 @@ def test_the_error_of_the_application_comes_before_everything_and_is_quoted() ->
     found = diagnose(row, [score("abstention", F), chunks(F), score("app_error", F, 1.0)])
     assert found.cause is not None
     assert (found.cause.name, found.cause.detail) == ("application_error", "TimeoutError: no reply")
+
+
+def test_a_row_on_which_the_application_failed_fails_whatever_was_measured() -> None:
+    row = replace(ROW, error="TimeoutError: no reply", response=None)
+    for scores in ([], [grounded(P)], [chunks(U)]):
+        found = diagnose(row, scores)
+        assert found.verdict is F
+        assert found.cause is not None
+        assert found.cause.name == "application_error"
+    silent = diagnose(replace(row, error=""), [])
+    assert silent.cause is not None
+    assert silent.cause.detail == "the application failed and gave no message"
 
 
 def test_a_metric_that_stands_in_precedes_custom_ones_only_where_nothing_else_decided() -> None:

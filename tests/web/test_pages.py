@@ -83,6 +83,17 @@ def test_a_run_that_goes_on_lists_answers_and_reasons_too(store: Store, make) ->
     assert "claim 2 is not supported: It was raised to 90 in May." in line
 
 
+def test_the_value_in_a_line_is_of_the_metric_that_the_reason_is_of(store: Store, make) -> None:
+    # The relevance of its answer is lower; what broke first is the support of a claim.
+    save(store, [make.row(0, sentences=INVENTED, answer=0, cause="ungrounded")])
+    with serving(store) as client:
+        found = line_of(client.ask("/runs/run1/rows").text, "row-1")
+        asked = line_of(client.ask("/runs/run1/rows?metric=answer_relevance").text, "row-1")
+    assert "claim 2 is not supported: It was raised to 90 in May." in found
+    assert found.endswith("0.500 groundedness")
+    assert asked.endswith(" 0.000")
+
+
 def test_a_row_too_long_for_a_list_is_told_by_its_line(store: Store, make) -> None:
     # 200,000 characters are more than the 128 KB that a list reads of a row.
     save(store, [make.row(0, sentences=(("x" * 200_000, 0),), cause="ungrounded"), make.row(1)])

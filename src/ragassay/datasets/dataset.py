@@ -381,7 +381,8 @@ def open_rows(
         fitting = unread_columns(rows, slices, FIELDS)
         guesses = {unread.field: unread.guess for unread in fitting if unread.guess}
         if not (guess and guesses):
-            raise _nothing_recognised((*names, *nested), name, reader.source, guesses)
+            offers = guesses | _only_candidates(fitting)
+            raise _nothing_recognised((*names, *nested), name, reader.source, offers)
         nested = (*nested, *guesses.values())
         columns = choose(names, nested, guesses, tuple(slices), name)
     if isinstance(reader, TraceRows):
@@ -418,13 +419,22 @@ def _before_the_list(path: str) -> str:
     return ".".join(takewhile(lambda part: not is_place(part), path.split(".")))
 
 
+def _only_candidates(fitting: Sequence[Unread]) -> dict[str, str]:
+    """Field -> the one column that may be it, and nothing else: to be offered, not to be taken."""
+    times = Counter(chain.from_iterable(unread.candidates for unread in fitting))
+    single = (unread for unread in fitting if len(unread.candidates) == 1)
+    return {each.field: each.candidates[0] for each in single if times[each.candidates[0]] == 1}
+
+
 def _nothing_recognised(
-    columns: Sequence[str], name: str, source: str, guesses: Mapping[str, str]
+    columns: Sequence[str], name: str, source: str, offers: Mapping[str, str]
 ) -> SetupError:
-    """The error for rows of which nothing is read, with a command to start from."""
+    """The error for rows of which nothing is read, with a command to start from. offers: field ->
+    the column that may be it.
+    """
     # Rows without contexts can be measured; without a question or a response hardly.
-    shown = [field for field in FIELDS if field in guesses or field != "contexts"]
-    mapping = {field: guesses.get(field, "COLUMN") for field in shown}
+    shown = [field for field in FIELDS if field in offers or field != "contexts"]
+    mapping = {field: offers.get(field, "COLUMN") for field in shown}
     options = [f"--map {field}={quote(column)}" for field, column in mapping.items()]
     fix = f"ragassay evaluate {name} {' '.join(options)}"
     if source == "memory":

@@ -52,6 +52,9 @@ from ragassay.diagnosis.row import ABSTENTION, Roles, Row
 _STAGES = (Stage.RETRIEVAL, Stage.SUPPORT, Stage.ANSWER, Stage.SAFETY)
 """The stages in causal order, between the application as a whole and its guidelines."""
 
+_APPLICATION_ERROR = "application_error"
+_NO_MESSAGE = "the application failed and gave no message"
+
 _REST_ON_CHUNKS = (Stage.RETRIEVAL, Stage.SUPPORT)
 
 _DECIDED = (Verdict.PASS, Verdict.FAIL)
@@ -72,9 +75,9 @@ def diagnose(sample: Sample, scores: Sequence[Score], roles: Roles) -> Diagnosis
     causes in causal order, and its pattern.
 
     roles: those of the metrics, by their names without parameters. Verdict: FAIL when any score
-    fails, UNDECIDED when none fails and one is undecided, PASS when all that have one pass, None
-    when none has one. Two metrics that fail for one reason (groundedness and faithfulness) are one
-    cause.
+    fails or the application failed on the row, UNDECIDED when none fails and one is undecided, PASS
+    when all that have one pass, None when none has one. Two metrics that fail for one reason
+    (groundedness and faithfulness) are one cause.
     """
     row = Row(sample, scores, roles)
     decisive = [score for score in scores if score.verdict is not None and not _excused(row, score)]
@@ -93,6 +96,8 @@ def diagnose(sample: Sample, scores: Sequence[Score], roles: Roles) -> Diagnosis
 
 
 def _verdict(row: Row, decisive: Sequence[Score]) -> Verdict | None:
+    if row.sample.error is not None:
+        return Verdict.FAIL  # whichever metrics were measured
     verdicts = set()
     for score in decisive:
         # That the application did not fail is nothing that a row could pass by.
@@ -108,6 +113,9 @@ def _verdict(row: Row, decisive: Sequence[Score]) -> Verdict | None:
 def _causes_of(row: Row, failed: Sequence[Score]) -> list[Cause]:
     """The causes of the failed scores in causal order, each once."""
     causes: dict[str, Cause] = {}
+    if row.sample.error is not None:
+        why = shorten(row.sample.error, QUOTE) or _NO_MESSAGE
+        causes[_APPLICATION_ERROR] = replace(cause_named(_APPLICATION_ERROR), detail=why)
     for score in _in_causal_order(row, failed):
         name = _cause(row, score)
         cause = cause_named(name)
@@ -124,7 +132,7 @@ def _causes_of(row: Row, failed: Sequence[Score]) -> list[Cause]:
 
 def _after_refusal(cause: Cause) -> int:
     """Sort key: an error of the application, a refusal despite the answer, the rest as it is."""
-    return {"application_error": 0, "over_refusal": 1}.get(cause.name, 2)
+    return {_APPLICATION_ERROR: 0, "over_refusal": 1}.get(cause.name, 2)
 
 
 def _doubt(row: Row, root: Cause, decisive: Sequence[Score]) -> str:
@@ -302,8 +310,6 @@ def _detail(row: Row, score: Score, cause: str) -> str:
     why = shorten(score.rationale or score.reason, QUOTE)
     if row.role(score).cause == "other":
         return _why(score, sample)
-    if cause == "application_error":
-        return shorten(sample.error or "", QUOTE) or why
     if cause == "nothing_retrieved":
         return f"no chunk for the question {quoted(sample.question or '')}"
     if cause == "document_missed":

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar, cast, overload
 from ragassay.core.sample import Context
 from ragassay.datasets.names import QUESTION_NAMES
 from ragassay.datasets.outputs import part, question_in, response_in
-from ragassay.instrument import retrieved
+from ragassay.instrument import retrieved, sink
 from ragassay.instrument.arguments import Argument, named_argument, only_argument, parameters_of
 from ragassay.instrument.documents import Textless, TextOf, as_traced, listed
 from ragassay.instrument.spans import LOGGER, AttributeValue, Span, active, start_span
@@ -107,6 +107,7 @@ def _decorator(
     question: str | None,
     text_of: TextOf | None = None,
 ) -> F | Callable[[F], F]:
+    sink.prepare()
     if function is None:
         return lambda given: _decorated(given, _Traced(given, kind, name, question, text_of))
     return _decorated(function, _Traced(function, kind, name, question, text_of))

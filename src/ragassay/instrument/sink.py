@@ -130,11 +130,12 @@ class _Sink:
     def _take(self) -> list[OwnSpan]:
         batch: list[OwnSpan] = []
         taken = 0
+        # This thread alone takes spans, so that the lock is not held while it does.
+        while self._waiting and taken < BATCH:
+            span, size = self._waiting.popleft()
+            batch.append(span)
+            taken += size
         with self._lock:
-            while self._waiting and taken < BATCH:
-                span, size = self._waiting.popleft()
-                batch.append(span)
-                taken += size
             self._waiting_size -= taken
             self.is_full = self._waiting_size >= MOST_WAITING
         return batch
@@ -201,6 +202,12 @@ def put(span: OwnSpan) -> None:
         sink.put(span)
     except Exception:
         LOGGER.debug("a span was lost", exc_info=True)
+
+
+def prepare() -> None:
+    """Import what sends spans now, and not beside a call of the application."""
+    if _endpoint():
+        import urllib.request  # noqa: F401
 
 
 def has_room() -> bool:
@@ -330,29 +337,30 @@ def _post(url: str, body: bytes) -> None:
 
 def otlp_json(spans: Iterable[OwnSpan]) -> bytes:
     """The spans as one object of OTLP's JSON."""
-    import orjson
-
     from ragassay.version import __version__
 
     service = os.environ.get("OTEL_SERVICE_NAME") or "unknown_service"
-    content = {
-        "resourceSpans": [
-            {
-                "resource": {"attributes": _attributes({"service.name": service})},
-                "scopeSpans": [
-                    {
-                        "scope": {"name": SCOPE, "version": __version__},
-                        "spans": [_span(span) for span in spans],
-                    }
-                ],
-            }
-        ]
-    }
+    resource = _json({"attributes": _attributes({"service.name": service})})
+    scope = _json({"name": SCOPE, "version": __version__})
+    written: list[bytes] = []
+    for span in spans:
+        written.append(_json(_span(span)))
+        # Else a thread of the application waits 5 ms for the interpreter (sys.getswitchinterval).
+        time.sleep(0)
+    return (
+        b'{"resourceSpans":[{"resource":%b,"scopeSpans":[{"scope":%b,"spans":[%b]}]}]}'
+        % (resource, scope, b",".join(written))
+    )
+
+
+def _json(value: Any) -> bytes:
+    import orjson
+
     try:
-        return orjson.dumps(content)
+        return orjson.dumps(value)
     except orjson.JSONEncodeError:
         # Unpaired surrogates, which a text may hold and UTF-8 may not.
-        return orjson.dumps(_clean(content))
+        return orjson.dumps(_clean(value))
 
 
 def _span(span: OwnSpan) -> dict[str, Any]:

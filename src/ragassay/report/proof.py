@@ -53,8 +53,14 @@ def badness(score: Score, manifest: Manifest | None = None) -> float:
 
 def worst_score(row: RowResult, manifest: Manifest | None = None) -> Score | None:
     """The failing score that shows the root cause; else the failing one with the worst value; else
-    the undecided one; else None. Ties go to the first.
+    the undecided one; else None. Ties go to the first. Where the application failed, that shows it
+    whether or not the run measured it.
     """
+    if row.sample is not None and row.sample.error is not None:
+        from ragassay.metrics.catalogue.app_error import failed_application
+
+        measured = (score for score in row.scores if score.metric == "app_error")
+        return next(measured, None) or failed_application(row.sample.error)
     failed = [score for score in row.scores if score.verdict is Verdict.FAIL]
     cause = row.diagnosis.cause
     if cause is not None:

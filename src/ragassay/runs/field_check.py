@@ -43,7 +43,7 @@ def guess_fields(dataset: Dataset, scan: Scan, setup: Setup) -> dict[str, str]:
         if each.is_clear or not read & _REASONS[each.field]
     ]
     if unread and not (setup.options.yes and all(each.guess for each in unread)):
-        raise _unread_error(unread, scan)
+        raise _unread_error(unread, scan, setup.options.yes)
     return {each.field: each.guess for each in unread}
 
 
@@ -61,7 +61,7 @@ def _missing(scan: Scan, setup: Setup) -> list[str]:
     return [field for field in absent if field in needed]
 
 
-def _unread_error(unread: Sequence[Unread], scan: Scan) -> SetupError:
+def _unread_error(unread: Sequence[Unread], scan: Scan, took_guesses: bool) -> SetupError:
     from ragassay.datasets.columns import quote
 
     fields = " or ".join(_NOUNS[each.field] for each in unread)
@@ -73,6 +73,8 @@ def _unread_error(unread: Sequence[Unread], scan: Scan) -> SetupError:
     else:
         fix = " ".join(f"--map {each.field}={quote(_column(each, unread))}" for each in unread)
         yes, metrics = "--yes", "--metrics"
+        if took_guesses:
+            fix += " --yes"  # without it the columns that were guessed so far are refused again
     takes = f", which {yes} takes" if all(each.guess for each in unread) else ""
     if "COLUMN" in fix:
         takes = ", with the names of columns; nothing says clearly which"

@@ -10,6 +10,7 @@ import http.client
 import json
 import socket
 import time
+from contextlib import ExitStack
 from urllib.parse import quote
 
 import pytest
@@ -18,6 +19,7 @@ from ragassay.core.error_catalogue import error_catalogue
 from ragassay.web import malformed
 from ragassay.web.api import reading
 from ragassay.web.api.messages import Refused
+from ragassay.web.api.operations import exports
 from ragassay.web.api.problems import status_of
 from ragassay.web.api.table import MOST_ROWS_BYTES
 from web.api.conftest import ROW, Program
@@ -194,7 +196,7 @@ def _half(program: Program) -> socket.socket:
 def test_a_body_that_was_half_sent_changes_nothing_and_gives_its_place_back(
     program: Program, site, monkeypatch
 ) -> None:
-    places = site.server.application.api.places
+    bodies = site.server.application.api.bodies
     _half(program).close()
     monkeypatch.setattr(reading, "PATIENCE_S", 0.2)
     with _half(program) as connection:
@@ -211,8 +213,42 @@ def test_a_body_that_was_half_sent_changes_nothing_and_gives_its_place_back(
     assert '"code":"E1408"' in answer
     assert "ended before it was whole" in answer
     assert program("GET", LABELS)[0] == 200
-    assert places.taken == 0
+    assert bodies.taken == 0
     assert site.store.labels("run1") == ()
+
+
+def test_clients_that_send_or_fetch_slowly_keep_nobody_else_waiting(
+    program: Program, site, monkeypatch
+) -> None:
+    api = site.server.application.api
+    for places in (api.places, api.costly):
+        monkeypatch.setattr(places, "_most", 1)
+    monkeypatch.setattr(api.bodies, "_most", 3)
+    monkeypatch.setattr(api.files, "_most", 2)
+    large = b"x" * 30_000_000
+    monkeypatch.setattr(exports, "export", lambda store, run, form, path: path.write_bytes(large))
+    head = (
+        f"GET /api/v1/runs/run1/export HTTP/1.1\r\nHost: 127.0.0.1:{program.server.port}\r\n"
+        f"Authorization: Bearer {program.server.settings.token}\r\n\r\n"
+    )
+    with ExitStack() as slow:
+        for _ in range(2):
+            slow.enter_context(_half(program))
+            fetching = slow.enter_context(
+                socket.create_connection(("127.0.0.1", program.server.port), timeout=60)
+            )
+            fetching.sendall(head.encode())
+            assert fetching.recv(15) == b"HTTP/1.1 200 OK"
+        assert (api.bodies.taken, api.files.taken, api.places.taken) == (2, 2, 0)
+        judged = program("POST", "/judge/token_f1", {"row": ROW | {"reference": "In Rome."}})
+        assert judged[0] == 200
+        assert program("GET", "/runs/run1/summary")[0] == 200
+        # Those of their own kind are told to come again.
+        assert problem(program("GET", "/runs/run1/export"))["code"] == "E1411"
+    deadline = time.monotonic() + 60
+    while api.bodies.taken or api.files.taken:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(

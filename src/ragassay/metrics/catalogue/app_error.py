@@ -41,11 +41,16 @@ class AppError(MetricBase):
             return absent
         if sample.error is None:
             return Score(metric=str(self), status=Status.JUDGED, value=0.0, verdict=Verdict.PASS)
-        return Score(
-            metric=str(self),
-            status=Status.JUDGED,
-            value=1.0,
-            verdict=Verdict.FAIL,
-            rationale=shorten(sample.error, 200) or "the application failed and gave no message",
-        )
+        return failed_application(sample.error)
         yield  # asks nothing, and is a flow all the same
+
+
+def failed_application(error: str) -> Score:
+    """The score of a row on which the application failed with this error."""
+    return Score(
+        metric=AppError.declaration.name,
+        status=Status.JUDGED,
+        value=1.0,
+        verdict=Verdict.FAIL,
+        rationale=shorten(error, 200) or "the application failed and gave no message",
+    )

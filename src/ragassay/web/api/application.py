@@ -22,7 +22,14 @@ from ragassay.core import RagAssayError
 from ragassay.web.api.messages import Call, Download, Events, Json, Operation, Refused, Reply
 from ragassay.web.api.openapi import PATH as DOCUMENT
 from ragassay.web.api.openapi import document_bytes
-from ragassay.web.api.places import AT_ONCE, COSTLY_AT_ONCE, STREAMS_AT_ONCE, Places
+from ragassay.web.api.places import (
+    AT_ONCE,
+    BODIES_AT_ONCE,
+    COSTLY_AT_ONCE,
+    FILES_AT_ONCE,
+    STREAMS_AT_ONCE,
+    Places,
+)
 from ragassay.web.api.problems import (
     MEDIA,
     fault,
@@ -62,6 +69,9 @@ class Api:
         self.places = Places(AT_ONCE, "requests are answered")
         self.costly = Places(COSTLY_AT_ONCE, "judgments, comparisons and exports go on")
         self.streams = Places(STREAMS_AT_ONCE, "runs are followed")
+        # Clients that send or fetch slowly keep nobody but others of their kind waiting.
+        self.bodies = Places(BODIES_AT_ONCE, "bodies are received")
+        self.files = Places(FILES_AT_ONCE, "files are fetched")
 
     def close(self) -> None:
         """Stop what goes on in the background."""
@@ -103,18 +113,33 @@ class Api:
             await response(scope, receive, _with_headers(send))
             return
         _check_role(role, operation)
-        streams = "text/event-stream" in operation.media
+        query = query_of(operation.query, scope["query_string"].decode("latin-1"))
+        key = key_of(headers) if operation.keyed else ""
+        kind = media_type(headers)
         with ExitStack() as taken:
-            taken.enter_context((self.streams if streams else self.places).one())
+            if operation.lasts is not None:
+                places = self.streams if operation.lasts is Events else self.files
+                taken.enter_context(places.one())
+            body = await self._body(operation, headers, receive)
+            call = Call(self._site, self.evaluations, path, query, body, kind, key)
+            reply = await self._reply(operation, call)
+            await self._send(reply, operation, scope, headers, receive, send)
+
+    async def _body(
+        self, operation: Operation, headers: Mapping[str, str], receive: Receive
+    ) -> Any:
+        if operation.body is None and not operation.takes:
+            return None
+        with self.bodies.one():
+            return await body_of(operation, headers, receive)
+
+    async def _reply(self, operation: Operation, call: Call) -> Reply:
+        with ExitStack() as taken:
+            if operation.lasts is not Events:
+                taken.enter_context(self.places.one())
             if operation.costly:
                 taken.enter_context(self.costly.one())
-            query = query_of(operation.query, scope["query_string"].decode("latin-1"))
-            body = await body_of(operation, headers, receive)
-            key = key_of(headers) if operation.keyed else ""
-            kind = media_type(headers)
-            call = Call(self._site, self.evaluations, path, query, body, kind, key)
-            reply = await run_in_threadpool(operation.answer, call)
-            await self._send(reply, operation, scope, headers, receive, send)
+            return await run_in_threadpool(operation.answer, call)
 
     def _check_caller(self, scope: Scope, headers: Mapping[str, str]) -> None:
         """Raise Refused for a name that is not this server's (E1402) and for a page of another site

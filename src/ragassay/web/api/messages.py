@@ -155,3 +155,10 @@ class Operation:
         """Whether a request without a body cannot be answered: a file or a field is required."""
         fields = {} if self.body is None else self.body.model_fields
         return bool(self.takes) or any(each.is_required() for each in fields.values())
+
+    @property
+    def lasts(self) -> type[Events] | type[Download] | None:
+        """What is sent for as long as the client takes: events, or a file; None for JSON."""
+        if "text/event-stream" in self.media:
+            return Events
+        return None if self.media == ("application/json",) else Download

@@ -14,6 +14,8 @@ AT_ONCE = 32
 """Fewer than the threads that answer, so that the pages are answered meanwhile."""
 COSTLY_AT_ONCE = 8
 STREAMS_AT_ONCE = 32
+BODIES_AT_ONCE = 32
+FILES_AT_ONCE = 16
 RETRY_S = 1
 
 

@@ -195,16 +195,20 @@ def _lines(
     lines = ask.site.store.lines_at(stored.run_id, [entry.index for entry in entries])
     shown = []
     for entry in entries:
+        why = told.get(entry.index, TOO_LONG)
         score = None
         if entry.index in lines:
-            score = _speaking(lines[entry.index][1], stored, query.metric)
+            scores = lines[entry.index][1]
+            # The score that "why" tells of stands beside it.
+            score = _score_of(scores, query.metric or why.metric)
+            if score is None and not query.metric:
+                score = _fails_worst(scores, stored)
         name, value = "", ""
         if score is not None:
             unit = say.unit_of(score.metric, stored.manifest)
             name, value = score.metric, say.figure(score.value, unit)
         # Of a row that is too long to be read here, what its line says.
         cause = cause_named(entry.cause).title if entry.cause else ""
-        why = told.get(entry.index, TOO_LONG)
         word = {NO_VERDICT: "no verdict"}.get(entry.verdict, entry.verdict)
         place: Any = {**filters(ask)}
         link = url("/runs/{}/rows/{}", stored.run_id, entry.index, **place)
@@ -221,12 +225,12 @@ def _lines(
     return shown
 
 
-def _speaking(scores: Sequence[ScoreLine], stored: StoredRun, metric: str) -> ScoreLine | None:
-    """The score that the list shows of a row: of the metric that is asked for, else the one that
-    fails worst; None where none fails.
-    """
-    if metric:
-        return next((score for score in scores if score.metric == metric), None)
+def _score_of(scores: Sequence[ScoreLine], metric: str) -> ScoreLine | None:
+    return next((score for score in scores if score.metric == metric), None)
+
+
+def _fails_worst(scores: Sequence[ScoreLine], stored: StoredRun) -> ScoreLine | None:
+    """The failing score with the worst value; None where none fails."""
     failing = [score for score in scores if score.verdict is Verdict.FAIL]
 
     def badness(score: ScoreLine) -> float:

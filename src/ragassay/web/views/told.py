@@ -28,7 +28,8 @@ REASON = 200
 class Told(NamedTuple):
     """What a list says of a row. response: its beginning; lacking: why there is none to show.
     cause: the cause's title, else the metric that fails; what: the part that shows it ("claim 2 is
-    not supported"), quote: the words of that part; reason: the judge's. All "" where there is none.
+    not supported"), quote: the words of that part; reason: the judge's; metric: whose score all of
+    this is of. All "" where there is none.
     """
 
     response: str = ""
@@ -37,6 +38,7 @@ class Told(NamedTuple):
     what: str = ""
     quote: str = ""
     reason: str = ""
+    metric: str = ""
 
 
 TOO_LONG = Told(lacking="too long for a list")
@@ -90,6 +92,7 @@ def _told(row: RowResult, manifest: Manifest) -> Told:
         what=what_fails(score, row),
         quote="" if whole else one_line(worst.quote[: 8 * QUOTE], QUOTE),
         reason=one_line(say.reason(worst.rationale[: 8 * REASON]), REASON),
+        metric=score.metric,
     )
 
 
