@@ -10,8 +10,9 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import suppress
+from contextvars import Token
 from types import MethodType
 from typing import Any, Literal, TypeVar, cast, overload
 
@@ -21,7 +22,7 @@ from ragassay.datasets.outputs import part, question_in, response_in
 from ragassay.instrument import retrieved, sink
 from ragassay.instrument.arguments import Argument, named_argument, only_argument, parameters_of
 from ragassay.instrument.documents import Textless, TextOf, as_traced, listed
-from ragassay.instrument.spans import LOGGER, AttributeValue, Span, active, start_span
+from ragassay.instrument.spans import LOGGER, AttributeValue, Span, leave, start_span
 from ragassay.instrument.turns import TURN, Turn
 from ragassay.instrument.usage import CURRENT as USAGE
 from ragassay.instrument.usage import Usage, usage_in
@@ -327,7 +328,7 @@ def _decorated(function: F, traced: _Traced) -> F:
         async def acalled(*args: Any, **kwargs: Any) -> Any:
             call = traced.begin(args, kwargs)
             try:
-                with _inside(call):
+                with _Inside(call):
                     returned = await function(*args, **kwargs)
             except BaseException as error:
                 call.raised(error)
@@ -340,7 +341,7 @@ def _decorated(function: F, traced: _Traced) -> F:
     def called(*args: Any, **kwargs: Any) -> Any:
         call = traced.begin(args, kwargs)
         try:
-            with _inside(call):
+            with _Inside(call):
                 returned = function(*args, **kwargs)
         except BaseException as error:
             call.raised(error)
@@ -378,30 +379,33 @@ class _GeneratorFunction:
         return str(self.__qualname__)
 
 
-def _inside(call: _Call) -> AbstractContextManager[None]:
-    """The block in which the function of a call runs."""
-    if call.traced.kind != "RETRIEVER":
-        return _making(call)
-    return _inside_retriever(call.span)
+class _Inside:
+    """The block in which the function of a call runs. Its span is the parent of what begins. What
+    a retriever inside of a retriever returns is retrieved only as far as the outer one passes it
+    on; other functions may say what the call took.
+    """
 
+    # A class: a call is to cost microseconds, and each generator that makes a block takes some.
+    __slots__ = ("_activated", "_call", "_span", "_token")
 
-@contextmanager
-def _making(call: _Call) -> Iterator[None]:
-    token = USAGE.set(call.usage)
-    try:
-        with active(call.span):
-            yield
-    finally:
+    def __init__(self, call: _Call) -> None:
+        self._call = call
+        self._span = call.span  # a stream that ends inside takes it away from the call
+
+    def __enter__(self) -> None:
+        if self._call.traced.kind == "RETRIEVER":
+            self._token: Token[Any] = retrieved.COLLECTED.set(None)
+        else:
+            self._token = USAGE.set(self._call.usage)
+        if self._span is not None:
+            self._activated = self._span.activate()
+
+    def __exit__(self, *error: object) -> None:
+        if self._span is not None:
+            leave(self._span, self._activated)
         # A generator that was moved to another task is closed in another context.
         with suppress(ValueError):
-            USAGE.reset(token)
-
-
-@contextmanager
-def _inside_retriever(span: Span | None) -> Iterator[None]:
-    # What a retriever inside returns is retrieved only as far as this one passes it on.
-    with active(span), retrieved.apart():
-        yield
+            self._token.var.reset(self._token)
 
 
 def _finished(call: _Call, returned: Any) -> Any:
@@ -428,7 +432,7 @@ def _driven(inner: Generator[Any, Any, Any], call: _Call) -> Generator[Any, Any,
     step: Callable[[], Any] = functools.partial(next, inner)
     try:
         while True:
-            with _inside(call):
+            with _Inside(call):
                 piece = step()
             call.yielded(piece)
             try:
@@ -454,7 +458,7 @@ async def _adriven(inner: AsyncGenerator[Any, Any], call: _Call) -> AsyncGenerat
     step: Callable[[], Any] = functools.partial(inner.asend, None)
     try:
         while True:
-            with _inside(call):
+            with _Inside(call):
                 piece = await step()
             call.yielded(piece)
             try:

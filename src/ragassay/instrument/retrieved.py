@@ -15,19 +15,20 @@ from ragassay.core.sample import Context
 MOST = 10_000
 """Contexts of one answer that are remembered."""
 
-_COLLECTED: ContextVar[list[Context] | None] = ContextVar("ragassay_retrieved", default=None)
+COLLECTED: ContextVar[list[Context] | None] = ContextVar("ragassay_retrieved", default=None)
+"""The collection that is open; None where nobody collects, as inside of a retriever."""
 
 
 @contextmanager
 def collecting(into: list[Context]) -> Iterator[None]:
     """Collect into this list what is retrieved inside; an outer collection gets it afterwards."""
-    outer = _COLLECTED.get()
+    outer = COLLECTED.get()
     before = len(into)
-    token = _COLLECTED.set(into)
+    token = COLLECTED.set(into)
     try:
         yield
     finally:
-        _COLLECTED.reset(token)
+        COLLECTED.reset(token)
         if outer is not None and outer is not into:
             _add_to(outer, into[before:])
 
@@ -35,25 +36,25 @@ def collecting(into: list[Context]) -> Iterator[None]:
 @contextmanager
 def apart() -> Iterator[None]:
     """Collect nothing that is retrieved inside."""
-    token = _COLLECTED.set(None)
+    token = COLLECTED.set(None)
     try:
         yield
     finally:
         # A generator that was moved to another task is closed in another context.
         with suppress(ValueError):
-            _COLLECTED.reset(token)
+            COLLECTED.reset(token)
 
 
 def add(contexts: Iterable[Context]) -> None:
     """Note what was retrieved, each context once; nothing where nobody collects."""
-    collected = _COLLECTED.get()
+    collected = COLLECTED.get()
     if collected is not None:
         _add_to(collected, contexts)
 
 
 def collected() -> tuple[Context, ...] | None:
     """What was retrieved so far for the answer that is being made; None where nobody collects."""
-    current = _COLLECTED.get()
+    current = COLLECTED.get()
     return None if current is None else tuple(current)
 
 

@@ -347,9 +347,10 @@ def otlp_json(spans: Iterable[OwnSpan]) -> bytes:
         written.append(_json(_span(span)))
         # Else a thread of the application waits 5 ms for the interpreter (sys.getswitchinterval).
         time.sleep(0)
-    return (
-        b'{"resourceSpans":[{"resource":%b,"scopeSpans":[{"scope":%b,"spans":[%b]}]}]}'
-        % (resource, scope, b",".join(written))
+    return b'{"resourceSpans":[{"resource":%b,"scopeSpans":[{"scope":%b,"spans":[%b]}]}]}' % (
+        resource,
+        scope,
+        b",".join(written),
     )
 
 

@@ -10,8 +10,7 @@ import logging
 import random
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Protocol
 
@@ -192,18 +191,10 @@ _TRACERS: dict[int, tuple[Any, Any]] = {}
 """The tracer of the provider that is configured, with the provider."""
 
 
-@contextmanager
-def active(span: Span | None) -> Iterator[None]:
-    """The block in which a span is the parent of what begins."""
-    if span is None:
-        yield
-        return
-    token = span.activate()
+def leave(span: Span, token: object) -> None:
+    """Let the span be no longer the parent of what begins. token: what `activate` gave."""
     try:
-        yield
-    finally:
-        try:
-            span.deactivate(token)
-        except Exception:
-            # A generator that was moved to another task is closed in another context.
-            LOGGER.debug("a span was left in another context", exc_info=True)
+        span.deactivate(token)
+    except Exception:
+        # A generator that was moved to another task is closed in another context.
+        LOGGER.debug("a span was left in another context", exc_info=True)
