@@ -91,6 +91,8 @@ def test_who_cannot_tell_gives_no_label_and_takes_an_earlier_one_back(store: Sto
     assert store.labels(RUN, NAME) == ()
     # What was said before is kept.
     assert [a.value for a in store.label_answers(RUN, NAME)] == [1.0, 0.0, None]
+    assert len(store.label_answers(RUN, NAME, row_id=row.row_id)) == 3
+    assert store.label_answers(RUN, NAME, row_id="another") == ()
 
 
 def test_a_row_for_two_goes_to_two_and_to_a_third_where_they_are_tied(store: Store) -> None:

@@ -202,14 +202,18 @@ class LabelQueueRecords:
         self._access.write(work)
 
     def answers(
-        self, run_id: str, name: str, annotator: str | None = None
+        self, run_id: str, name: str, annotator: str | None = None, row_id: str | None = None
     ) -> tuple[LabelAnswer, ...]:
-        """Every answer, or those of one person, in the order in which they were given."""
+        """Every answer, or those of one person or about one row, in the order in which they were
+        given.
+        """
         if self._access.lacks(schema.label_answers):
             return ()
         query = _answers(run_id, name)
         if annotator is not None:
             query = query.where(schema.label_answers.c.annotator == codec.as_key(annotator))
+        if row_id is not None:
+            query = query.where(schema.label_answers.c.row_id == codec.as_key(row_id))
         return tuple(self._answer(row) for row in self._access.all(query))
 
     def _next(

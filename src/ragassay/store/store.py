@@ -547,12 +547,12 @@ class Store:
         self._label_queue.add_answers(run_id, name, answers)
 
     def label_answers(
-        self, run_id: str, name: str, annotator: str | None = None
+        self, run_id: str, name: str, annotator: str | None = None, *, row_id: str | None = None
     ) -> tuple[LabelAnswer, ...]:
-        """Every answer that was given, also those that were changed later. annotator: only those of
-        this person.
+        """Every answer that was given, also those that were changed later. annotator, row_id: only
+        those of this person, or about this row.
         """
-        return self._label_queue.answers(run_id, name, annotator)
+        return self._label_queue.answers(run_id, name, annotator, row_id)
 
     # -- batches
 

@@ -49,8 +49,8 @@ def _waits(ask: Ask, run_id: str, metric: str, row_id: str) -> bool:
     if chosen is None:
         return False
     latest: dict[str, float | None] = {}
-    for answer in ask.site.store.label_answers(run_id, metric):
-        if answer.row_id == row_id and not answer.repeat:
+    for answer in ask.site.store.label_answers(run_id, metric, row_id=row_id):
+        if not answer.repeat:
             latest[answer.annotator] = answer.value
     return ask.person not in latest and wants_more(chosen.wanted, latest.values())
 
