@@ -3,7 +3,7 @@
 import pytest
 
 from ragassay.core import DataError, HumanLabel
-from ragassay.scoring.label_rounds import drawn_rows, missing_rounds
+from ragassay.scoring.label_rounds import drawn_label, drawn_rows, missing_rounds
 
 
 def label(row: str, chance: float | None, round_: int = 1, person: str = "") -> HumanLabel:
@@ -16,6 +16,16 @@ def test_rows_of_one_round_keep_their_chances() -> None:
     assert not drawn.equal
     # Weights 5 and 2: (5 + 2)^2 / (25 + 4).
     assert drawn.worth == pytest.approx(49 / 29)
+
+
+def test_a_second_persons_label_without_a_chance_takes_none_away() -> None:
+    ann = [label(f"a{n}", 0.1, person="ann") for n in range(10)]
+    zoe = [label(f"a{n}", None, 0, person="zoe") for n in range(5)]
+    for labels in ([*ann, *zoe], [*zoe, *ann]):
+        drawn = drawn_rows(labels, 100)
+        assert (drawn.unknown, len(drawn.chance)) == (0, 10)
+        assert set(drawn.chance.values()) == {0.1}
+    assert drawn_label([zoe[0], ann[0]]) == ann[0]
 
 
 def test_two_rounds_of_equal_chances_are_one_simple_random_sample() -> None:

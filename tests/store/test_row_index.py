@@ -150,10 +150,13 @@ def check_pages(path: Path, drawn, query: RowQuery) -> None:
         after = (page[-1].key, page[-1].index)
     assert found == expected(rows, query)
     assert index.count(query) in (len(found), None)
-    for place in found:
+    for number, place in enumerate(found):
         entry = index.at(query, place)
         assert entry is not None
         assert entry.index == place
+        # What stands before a row, the nearest first.
+        before = index.page(query, 99, (entry.key, entry.index), backwards=True)
+        assert [each.index for each in before] == found[:number][::-1]
 
 
 def test_rows_by_the_outcome_of_a_metric(tmp_path: Path) -> None:
@@ -161,6 +164,33 @@ def test_rows_by_the_outcome_of_a_metric(tmp_path: Path) -> None:
     query = RowQuery(metric="a", outcome="fail", sort="value")
     assert [(e.index, e.value) for e in index.page(query, 9)] == [(2, 0.1), (0, 0.2)]
     assert index.count(query) == 2
+
+
+def test_a_slice_is_found_whose_name_holds_the_sign_before_its_value(tmp_path: Path) -> None:
+    rows = [row(0, slices={"k=v": "a=b"}), row(1, slices={"k": "v=a=b"}), row(2, slices={"k": "c"})]
+    index = index_of(tmp_path / "i", rows)
+    assert [e.index for e in index.page(RowQuery(slice=("k", "c")), 9)] == [2]
+    # As an address is split: at its first sign. A name that there is goes first.
+    assert [e.index for e in index.page(RowQuery(slice=("k", "v=a=b")), 9)] == [1]
+    only = index_of(tmp_path / "j", rows[:1])
+    assert [e.index for e in only.page(RowQuery(slice=("k", "v=a=b")), 9)] == [0]
+    assert only.count(RowQuery(slice=("k", "v=a=b"))) == 1
+
+
+def test_an_index_may_be_made_twice_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "i"
+    built: list[int] = []
+
+    def rows():
+        for n in range(3000):
+            if n == 2000:
+                # In the middle of it, as where a run that went on is indexed anew.
+                built.append(index_of(path, [row(m) for m in range(500)]).count(RowQuery()) or 0)
+            yield row(n)
+
+    assert index_of(path, rows()).count(RowQuery()) == 3000
+    assert built == [500]
+    assert [each.name for each in tmp_path.iterdir()] == ["i"]
 
 
 def test_failing_rows_are_counted_by_slice(tmp_path: Path) -> None:

@@ -89,6 +89,35 @@ def words(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
 
 
+def test_what_others_said_of_a_row_is_not_listed_while_it_waits_for_oneself(store, make) -> None:
+    save(store, [make.row(n) for n in range(3)])
+    queue(store, 3, wanted=2)
+    with serving(store) as client:
+        ann, bob = Labeller(client, "Ann"), Labeller(client, "Bob")
+        for person, value in ((ann, "0"), (bob, "0")):
+            person.give("row-1", value)
+        ann.give("row-2", "0")
+        listed = ann.page("/runs/run1/labels").partition("Where judge and people differ")[2]
+        # The judge passes both. Bob is yet to label the second one, and so is everybody else.
+        assert ">row-1</a>" in listed
+        for person in (bob, Labeller(client, "Eve")):
+            listed = person.page("/runs/run1/labels").partition("Where judge and people differ")[2]
+            assert ">row-2</a>" not in listed
+        assert ">row-2</a>" in ann.page("/runs/run1/labels")
+
+
+def test_the_page_says_where_rows_were_drawn_with_different_chances(store, make) -> None:
+    save(store, [make.row(n) for n in range(20)])
+    for rate, row_id in ((0.5, "row-1"), (0.5, "row-2"), (0.1, "row-3")):
+        label = HumanLabel(row_id, METRIC, "Ann", 1.0, inclusion_probability=rate, round=1)
+        store.put_labels("run1", [label])
+    with serving(store) as client:
+        page = client.ask("/runs/run1/labels").text
+        assert "figures below are of the labelled rows alone" in words(page)
+        # What is drawn unless something else is chosen.
+        assert re.search(r'<select name="method"><option>uniform</option>', page)
+
+
 def test_the_count_of_answers_never_exceeds_what_there_is_to_answer(store, make) -> None:
     save(store, [make.row(n) for n in range(10)])
     queue(store, 10)

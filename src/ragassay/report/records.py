@@ -208,7 +208,7 @@ def _parquet(store: Store, run_id: str, target: str | Path | TextIO) -> int:
             "E0104",
             "Parquet is binary and cannot be written to the terminal.",
             where="--format",
-            fix="give a file with --out",
+            fix="give a file with --output",
         )
     quote = pa.struct(
         [

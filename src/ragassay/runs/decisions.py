@@ -14,6 +14,11 @@ DECIDED = "decided by "
 """How the name of who decided begins among those who labelled."""
 
 
+def is_decision(name: str) -> bool:
+    """Whether a name is that of somebody who decided, however it is written."""
+    return " ".join(name.split()).casefold().startswith(DECIDED.strip())
+
+
 def independent(labels: Iterable[HumanLabel]) -> list[HumanLabel]:
     """The labels without decisions."""
-    return [label for label in labels if not label.annotator.startswith(DECIDED)]
+    return [label for label in labels if not is_decision(label.annotator)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ragassay.core import HumanLabel
-from ragassay.runs.decisions import DECIDED, independent
+from ragassay.runs.decisions import independent, is_decision
 from ragassay.scoring.annotators import votes
 from ragassay.scoring.correction import Joining
 from ragassay.scoring.labellers import LabellerModel, labeller_model
@@ -102,9 +102,7 @@ def _model(
 ) -> LabellerModel | str:
     """The model of the people, or why there is none."""
     table = votes(independent(labels), clusters)
-    decided = {
-        label.row_id: label.value >= 1 for label in labels if label.annotator.startswith(DECIDED)
-    }
+    decided = {label.row_id: label.value >= 1 for label in labels if is_decision(label.annotator)}
     known = [(chance or {}).get(row) for row in table.rows]
     weight = None
     # Where only some chances are known, rows stand for themselves: it is asked how people err.

@@ -58,7 +58,9 @@ def drawn_rows(labels: Iterable[HumanLabel], population: int | None = None) -> D
     # Several people may label a row: it was drawn once, with one chance in one round.
     rounds: dict[str, tuple[int, float | None]] = {}
     for label in labels:
-        rounds[label.row_id] = (max(1, label.round), label.inclusion_probability)
+        # A further person's label, which no sheet brought, says nothing of how the row was drawn.
+        if label.inclusion_probability is not None or label.row_id not in rounds:
+            rounds[label.row_id] = (max(1, label.round), label.inclusion_probability)
     drawn: dict[str, tuple[int, float]] = {}
     for row_id, (round_, chance) in rounds.items():
         if chance is not None:
@@ -81,6 +83,12 @@ def drawn_rows(labels: Iterable[HumanLabel], population: int | None = None) -> D
         by_row |= {row_id: 1.0 for row_id, (_, chance) in rounds.items() if chance is None}
         unknown = 0
     return DrawnRows(by_row, len(numbers), unknown, before)
+
+
+def drawn_label(labels: Sequence[HumanLabel]) -> HumanLabel:
+    """Of a row's labels, the one that says how the row was drawn; the first where none does."""
+    known = (label for label in labels if label.inclusion_probability is not None)
+    return next(known, labels[0])
 
 
 def missing_rounds(labels: Iterable[HumanLabel]) -> bool:

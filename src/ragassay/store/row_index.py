@@ -13,6 +13,7 @@ import json
 import mmap
 import os
 import re
+import secrets
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -114,6 +115,10 @@ class RowIndex:
             self._facts: dict[str, str] = dict(connection.execute("SELECT name, value FROM facts"))
         self._metrics: dict[str, int] = json.loads(self._facts["metrics"])
         self._counts: dict[RowQuery, int | None] = {}
+        stored: dict[str, list[list[Any]]] = json.loads(self._facts["slices"])
+        self._slices: dict[str, list[tuple[str, int]]] = {}
+        for name, values in stored.items():
+            self._slices[name] = [(value, n) for value, n in values]
 
     @property
     def stamp(self) -> str:
@@ -123,16 +128,19 @@ class RowIndex:
     @property
     def slices(self) -> dict[str, list[tuple[str, int]]]:
         """Slice -> its values with their rows, the most frequent first, at most 100 a slice."""
-        stored: dict[str, list[list[Any]]] = json.loads(self._facts["slices"])
-        slices: dict[str, list[tuple[str, int]]] = {}
-        for name, values in stored.items():
-            slices[name] = [(value, n) for value, n in values]
-        return slices
+        return self._slices
 
     def page(
-        self, query: RowQuery, limit: int, after: tuple[float | str | None, int] | None = None
+        self,
+        query: RowQuery,
+        limit: int,
+        after: tuple[float | str | None, int] | None = None,
+        *,
+        backwards: bool = False,
     ) -> list[RowEntry]:
-        """At most `limit` rows, those that follow `after` (the key and index of a row)."""
+        """At most `limit` rows, those that follow `after` (the key and index of a row). backwards:
+        those before it, the nearest first.
+        """
         query = self._known(query)
         key = _sort_key(query)
         source, where, values = self._parts(query)
@@ -140,13 +148,13 @@ class RowIndex:
         if match and _led_by_words(query):
             key = _PLACE_OF_WORDS
             source, where, values = self._words_first(query, match)
-        descending = query.descending
+        descending = query.descending != backwards
         if after is not None:
-            words, more = _beyond(key, after, descending)
+            words, more = _beyond(key, after, descending, backwards)
             where.append(words)
             values += more
         way = "DESC" if descending else "ASC"
-        last = "NULLS LAST" if key == "s.value" else ""
+        last = f"NULLS {'FIRST' if backwards else 'LAST'}" if key == "s.value" else ""
         value = "s.value" if query.metric in self._metrics else "NULL"
         place = _place(key)
         order = f"{key} {way} {last}, {place} {way}" if key != place else f"{place} {way}"
@@ -216,7 +224,15 @@ class RowIndex:
         return [(row[0], row[1], row[2], row[3]) for row in self._all(text, [number])]
 
     def _known(self, query: RowQuery) -> RowQuery:
-        """The query without a metric that the run does not have."""
+        """The query without a metric that the run does not have; its slice by a name that there is,
+        for names may hold the sign that parts them from the value.
+        """
+        if query.slice is not None and query.slice[0] not in self.slices:
+            text = "=".join(query.slice)
+            fitting = [name for name in self.slices if text.startswith(f"{name}=")]
+            if fitting:
+                name = max(fitting, key=len)
+                query = replace(query, slice=(name, text[len(name) + 1 :]))
         if query.metric in self._metrics:
             return query
         sort = "worst" if query.sort == "value" else query.sort
@@ -342,9 +358,9 @@ def _place(key: str) -> str:
 
 
 def _beyond(
-    key: str, after: tuple[float | str | None, int], descending: bool
+    key: str, after: tuple[float | str | None, int], descending: bool, backwards: bool
 ) -> tuple[str, list[Any]]:
-    """The condition that a row stands behind another one, with its values."""
+    """The condition that a row stands behind another one, with its values; backwards: before it."""
     sign = "<" if descending else ">"
     value, index = after
     place = _place(key)
@@ -353,9 +369,10 @@ def _beyond(
     if key == place:
         return f"{place} {sign} ?", [index]
     if value is None:  # rows without a value come last, whichever way
-        return f"{key} IS NULL AND {place} {sign} ?", [index]
+        of_these = f"{key} IS NULL AND {place} {sign} ?"
+        return (f"({of_these} OR {key} IS NOT NULL)" if backwards else of_these), [index]
     behind = f"({key}, {place}) {sign} (?, ?)"
-    if key == "s.value":
+    if key == "s.value" and not backwards:
         behind = f"({behind} OR s.value IS NULL)"
     return behind, [value, index]
 
@@ -405,7 +422,8 @@ def build_index(
     worst: the lower the worse the row. stamp: when the run changed last. tell: is called with the
     rows that are in, now and then. Raises sqlite3.Error and OSError where it cannot be written.
     """
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    # A run that goes on may be indexed twice at a time: each has files of its own.
+    part = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     part.unlink(missing_ok=True)
     # Judged texts stand in it: for the owner alone, like the store.
     os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ragassay.core import HumanLabel, SetupError, nearest, shorten
+from ragassay.scoring.label_rounds import drawn_label
 
 CONSENSUS = ("majority", "mean", "median")
 
@@ -17,7 +18,7 @@ class Consensus:
     """What people say of one row together.
 
     value: None where they are tied. people: how many labelled it; values: what each said. The rest
-    is as in the first label of the row.
+    is as in the label that says how the row was drawn, else as in the first.
     """
 
     row_id: str
@@ -55,17 +56,17 @@ def ties(consensuses: Iterable[Consensus]) -> tuple[str, ...]:
 
 
 def _of_row(labels: Sequence[HumanLabel], how: str) -> Consensus:
-    first = labels[0]
+    drawn = drawn_label(labels)
     values = tuple(label.value for label in labels)
     return Consensus(
-        first.row_id,
-        first.name,
+        drawn.row_id,
+        drawn.name,
         _joined(values, how),
         len(labels),
         values,
-        first.inclusion_probability,
-        first.stream,
-        first.round,
+        drawn.inclusion_probability,
+        drawn.stream,
+        drawn.round,
     )
 
 

@@ -34,10 +34,20 @@ def run_trust_report(result: RunTrust) -> list[Block]:
     blocks += ["", *_groups(result.groups)]
     blocks += [f"beware: {note}" for note in result.notes[:_NOTES_SHOWN]]
     if result.more:
-        blocks.append(
-            f"{count(result.more, 'more label')} would show the corrected figure to within 0.05"
-        )
+        blocks.append(_more(result.more, result.reaches))
     return [*blocks, f"next: {result.next}"]
+
+
+def _more(labels: int, reaches: float) -> str:
+    from ragassay.trust.measure.run_trust import CLOSE
+
+    more = count(labels, "more label")
+    if reaches <= CLOSE:
+        return f"{more} would show the corrected figure to within {CLOSE:g}"
+    return (
+        f"{more}, of all rows that are left, would show the corrected figure to within about"
+        f" {reaches:.2f}; within {CLOSE:g} takes more rows"
+    )
 
 
 def _headline(result: RunTrust) -> str:

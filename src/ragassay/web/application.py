@@ -4,6 +4,7 @@ the table does not.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import secrets
 import shutil
@@ -20,6 +21,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import HTTPException
 from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.requests import ClientDisconnect
 from starlette.routing import compile_path
 
 from ragassay.core import RagAssayError
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 _THEMES = ("dark", "light")
 _MOST_FIELDS = 200
+FORM_S, UPLOAD_S = 30.0, 600.0
+"""Seconds in which a form has to arrive, and one with a file."""
 
 
 class Application:
@@ -135,6 +139,10 @@ def _endpoint(site: Site, route: Route) -> Callable[[Request], Awaitable[Respons
         except TooLarge:
             words = f"The request is larger than {route.most_bytes >> 20} MB."
             return _rendered(site, request, _problem(413, words))
+        except TimeoutError:
+            return _rendered(site, request, _problem(408, "The form did not arrive in time."))
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody is there to read it
         ask = _ask(site, request, form)
         if needed is not None and ask.role is None:
             return _rendered(site, request, _sign_in_page(ask, request.method))
@@ -154,7 +162,10 @@ async def _uploaded(site: Site, request: Request, route: Route) -> Response:
         path = Path(folder) / "upload"
         form = {}
         try:
-            async with request.form(max_files=1, max_fields=_MOST_FIELDS) as sent:
+            async with (
+                asyncio.timeout(UPLOAD_S),
+                request.form(max_files=1, max_fields=_MOST_FIELDS) as sent,
+            ):
                 for name, value in sent.items():
                     if isinstance(value, str):
                         form[name] = value
@@ -211,7 +222,8 @@ async def _form(request: Request) -> dict[str, str]:
     if request.method != "POST":
         return {}
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    body = await request.body()
+    async with asyncio.timeout(FORM_S):
+        body = await request.body()
     if kind != "application/x-www-form-urlencoded":
         return {}
     return _first(body.decode("utf-8", "replace"))

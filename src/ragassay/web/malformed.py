@@ -18,13 +18,20 @@ from ragassay.web.api.problems import MEDIA, problem_of
 
 HEAD_S = 30.0
 """Seconds in which the head of a request has to arrive."""
+LONGEST_HEAD = 1 << 16
+"""Bytes of the head of a request, line and fields together."""
 _UPGRADE = re.compile(rb"\r\nupgrade:[^\r\n]*\r\n", re.IGNORECASE)
+_END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 
 
 class Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     """uvicorn's reader of HTTP, whichever of its two is installed."""
 
     _patience: asyncio.TimerHandle | None = None
+    _head = b""
+    """What came of a head that is not whole yet."""
+    _before = b""
+    """The last bytes that were handed on: an end of a head may have begun in them."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Begin to wait for a request, not for ever: an open connection costs a file."""
@@ -45,17 +52,44 @@ class Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         )
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes in. What a head says of other protocols is left out: none is spoken here, and
-        the reader would drop the body that comes with such a request.
+        """Take bytes in, a head when it is whole. What it says of other protocols is left out: none
+        is spoken here, and the reader would drop the body that comes with such a request.
         """
         if self.cycle is None or not self.cycle.more_body:
-            head, end, rest = data.partition(b"\r\n\r\n")
-            data = _UPGRADE.sub(b"\r\n", head + end[:2]) + end[2:] + rest
+            at = self._add_to_head(data)
+            if (at or len(self._head)) > LONGEST_HEAD:
+                self._head = b""
+                self._hang_up(
+                    "The head of the request is too long.",
+                    f"it has more than {LONGEST_HEAD >> 10} KB",
+                    "send less in the address and the headers",
+                )
+                return
+            if not at:
+                if self._patience is None:
+                    self._wait_for_a_head()
+                return
+            head, rest = self._head[:at], self._head[at:]
+            data = _UPGRADE.sub(b"\r\n", head) + rest
+            self._head = b""
+        self._before = data[-3:]
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
         elif self._patience is None:
             self._wait_for_a_head()
+
+    def _add_to_head(self, data: bytes) -> int:
+        """Where the head ends, in bytes of it; 0 while it is not whole."""
+        before = len(self._before)
+        searched = max(0, len(self._head) - 3)
+        self._head += data
+        for end in _END_OF_HEAD.finditer(self._before + self._head, searched):
+            if end.end() > before:
+                return end.end() - before
+        # What begins no request, such as one for HTTPS, is refused by the reader at once.
+        begins = self._head[:1].isalpha() or self._head[:1] in b"\r\n"
+        return 0 if begins else len(self._head)
 
     def on_headers_complete(self) -> None:
         """Fields behind a body in pieces are no fields of the head, which may have been checked."""

@@ -184,6 +184,23 @@ def test_rounds_of_active_sampling_are_weighted_together(store: Path, tmp_path: 
 
 
 @pytest.mark.slow
+def test_a_second_person_who_agrees_leaves_the_estimate_as_it_is(
+    store: Path, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "sheet.csv"
+    next_rows("last", 40, method="uniform", output=sheet, store=store)
+    filled = fill(sheet, who="ann")
+    import_labels("last", sheet, store=store)
+    alone = estimate("last", store=store).estimate
+    # Somebody else looks at the rows that failed, without a sheet, and says the same of each.
+    failed = [row["id"] for row in filled if float(row["label"]) == 0][:10]
+    again = [{"id": row_id, "label": 0, "annotator": "zoe"} for row_id in failed]
+    import_labels("last", again, store=store)
+    both = estimate("last", store=store)
+    assert both.estimate.value == pytest.approx(alone.value, abs=0.02)
+    assert not any("not known" in line for line in both.unused)
+
+
 def test_rows_of_an_excluded_sheet_are_not_chosen_again_though_nobody_labelled_them(
     store: Path, tmp_path: Path
 ) -> None:

@@ -200,6 +200,42 @@ def test_a_role_may_what_the_table_says_and_no_more(store: Store) -> None:
                     check_refused(answer, 403, "E1403")
 
 
+def test_a_labeller_decides_for_nobody_and_changes_no_scale(store: Store) -> None:
+    save(store, mixed_rows(Maker()))
+    tokens = {Role.LABELLER: "l" * 30, Role.READER: "r" * 30}
+    with serving(store, WebSettings(token="a" * 30, roles=tokens)) as client:
+        program = Program(client.server)
+
+        def write(token: str, who: str, label: float = 1, **more: Any):
+            said = {"id": "row-1", "label": label, "annotator": who}
+            body = {"metric": "groundedness", "labels": [said], **more}
+            return program("POST", "/runs/run1/labels", body, token=token * 30)
+
+        for who in ("decided by ann", "Decided  By ann", "\0judge", "ann\x1b[2J"):
+            status, _, content = write("l", who)
+            assert status in (400, 409, 422), content
+            assert json.loads(content)["code"] == "E0101"
+        check_refused(write("l", "ann", 5, scale=[0, 1, 2, 3, 5]), 403, "E1403")
+        assert store.labels("run1") == ()
+        assert write("l", "ann")[0] == 200
+        assert write("a", "decided by boss")[0] == 200
+        assert {label.annotator for label in store.labels("run1")} == {"ann", "decided by boss"}
+
+
+def test_who_only_reads_is_not_told_where_files_lie(store: Store) -> None:
+    save(store, mixed_rows(Maker()), source="/srv/team/rows.jsonl", options={"html": "/srv/r.html"})
+    tokens = {Role.READER: "r" * 30}
+    with serving(store, WebSettings(token="a" * 30, roles=tokens)) as client:
+        program = Program(client.server)
+        read = json.loads(program("GET", "/runs/run1", token="r" * 30)[2])["manifest"]
+        assert (read["source"], read["options"]["html"]) == ("rows.jsonl", "r.html")
+        own = json.loads(program("GET", "/runs/run1", token="a" * 30)[2])["manifest"]
+        assert own["source"] == "/srv/team/rows.jsonl"
+        page = client.ask("/", token="r" * 30).text
+        assert str(store.location) not in page
+        assert str(store.location) in client.ask("/").text
+
+
 def test_the_table_of_roles_in_the_documentation_is_the_one_that_is_served() -> None:
     page = (Path(__file__).parents[3] / "docs" / "http-api.md").read_text(encoding="utf-8")
     told = set(re.findall(r"^\| `(\w+) ([^`]+)` \| (\w+) \|", page, re.MULTILINE))

@@ -10,7 +10,7 @@ import http.client
 import json
 import socket
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from urllib.parse import quote
 
 import pytest
@@ -426,6 +426,61 @@ def test_a_head_that_does_not_come_is_not_waited_for_for_ever(
         answer = http.client.HTTPResponse(connection)
         answer.begin()
         assert answer.status == 200
+
+
+def _over(program: Program, *pieces: bytes) -> bytes:
+    """What the server answers to bytes that come in these pieces, until it hangs up."""
+    answer = b""
+    with socket.create_connection(("127.0.0.1", program.server.port), timeout=60) as connection:
+        for piece in pieces:
+            connection.sendall(piece)
+            time.sleep(0.2)
+        with suppress(ConnectionError):
+            while piece := connection.recv(65536):
+                answer += piece
+    return answer
+
+
+def test_a_head_without_an_end_costs_64_kb_and_no_more(program: Program) -> None:
+    address = ("127.0.0.1", program.server.port)
+    sent = 0
+    with socket.create_connection(address, timeout=60) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
+        with suppress(ConnectionError):
+            while sent < 64 << 20:
+                connection.sendall(b"a" * (1 << 16))
+                sent += 1 << 16
+    assert sent < 32 << 20  # what the buffers of both sides hold
+    answer = _over(program, b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"a" * 70_000)
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert b"head of the request is too long" in answer
+    assert program("GET", "/runs/run1")[0] == 200
+
+
+def test_bytes_for_https_are_refused_at_once(program: Program) -> None:
+    started = time.monotonic()
+    assert _over(program, b"\x16\x03\x01\x02\x00\x01\x00\x01").startswith(b"HTTP/1.1 400")
+    assert time.monotonic() - started < malformed.HEAD_S / 2
+
+
+def test_a_head_in_pieces_leaves_the_body_as_it_is(program: Program) -> None:
+    reason = "a\r\nupgrade: x\r\nb\r\n\r\nc"
+    sheet = f'id,label,annotator,rationale\nrow-1,1,pieces,"{reason}"\n'.encode()
+    host = f"127.0.0.1:{program.server.port}"
+    head = (
+        f"POST /api/v1{LABELS}/import?metric=groundedness HTTP/1.1\r\nHost: {host}\r\n"
+        f"Authorization: Bearer {program.server.settings.token}\r\nUpgr"
+    ).encode()
+    more = f"ade: h2c\r\nContent-Type: text/csv\r\nContent-Length: {len(sheet)}\r\n".encode()
+    following = (
+        f"GET /api/v1{LABELS} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n"
+        f"Authorization: Bearer {program.server.settings.token}\r\n\r\n"
+    ).encode()
+    answer = _over(program, head, more, b"\r\n" + sheet, following)
+    assert answer.count(b"HTTP/1.1 200 OK") == 2
+    labels = program.value("GET", LABELS)["items"]
+    (label,) = [label for label in labels if label["annotator"] == "pieces"]
+    assert label["rationale"].splitlines() == reason.splitlines()
 
 
 def test_mistakes_are_told_in_plain_words(program: Program) -> None:

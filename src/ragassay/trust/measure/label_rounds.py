@@ -6,8 +6,9 @@ moment they are stored.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ragassay.core import (
@@ -111,7 +112,8 @@ class LabelProgress:
     allow, in words. disputes: rows on which judge and people differ, or people are
     tied. reliability: the share that people pass by the judge's score, in fifths of [0, 1].
     with_themselves: agreement of people with their own earlier labels, on `repeated` rows that they
-    were given twice without being told.
+    were given twice without being told. unequal: the rows were drawn with different chances, and
+    these figures, which are of the labelled rows alone, are not those of the run.
     """
 
     metric: str
@@ -128,6 +130,7 @@ class LabelProgress:
     reliability: tuple[ReliabilityBin, ...] = ()
     with_themselves: tuple[Figure, ...] = ()
     repeated: int = 0
+    unequal: bool = False
 
 
 def label_task(metric: str) -> LabelTask:
@@ -162,7 +165,7 @@ def choose_to_label(
     metric: str,
     n: int,
     *,
-    method: str = "active",
+    method: str = "uniform",
     audit: float = 0.2,
     seed: int = 0,
 ) -> int:
@@ -248,6 +251,7 @@ def label_progress(
         reliability=_reliability(labels, rows, metric, cut),
         with_themselves=_with_themselves(twice, rows, seed),
         repeated=len(twice),
+        unequal=_unequal(labels, rows_in_all),
     )
 
 
@@ -282,6 +286,17 @@ def tied_rows(store: Store, run_id: str, metric: str) -> list[Tie]:
             lines = tuple((label.annotator, label.value, label.rationale) for label in said)
             tied.append(Tie(row_id, row.index, lines))
     return tied
+
+
+def _unequal(labels: Sequence[HumanLabel], rows: int) -> bool:
+    """Whether rows of some kind were drawn more often than others."""
+    from ragassay.core import DataError
+    from ragassay.scoring.label_rounds import drawn_rows
+
+    try:
+        return not drawn_rows(labels, rows).equal
+    except DataError:
+        return True  # the labels of a round are missing
 
 
 Rows = Mapping[str, RowResult | None]
@@ -327,7 +342,13 @@ def _with_themselves(
         votes += [HumanLabel(own, "", FIRST, first), HumanLabel(own, "", AGAIN, again)]
         clusters[own] = known.get(row_id) or row_id
     agreement = annotators.measure(annotators.votes(votes, clusters), draws=DRAWS, seed=seed)
-    return agreement.pairs[0].figures
+    return tuple(map(_of_labels, agreement.pairs[0].figures))
+
+
+def _of_labels(figure: Figure) -> Figure:
+    """The figure of two labels of a person: what it lacks is said of them, and of no judge."""
+    sides = r"rows that (?:people|the judge) (?:pass|fail)(?:es|s)?\b"
+    return replace(figure, reason=re.sub(sides, "rows on one side", figure.reason))
 
 
 def _cut(labels: Sequence[HumanLabel], metric: str) -> float:
@@ -412,8 +433,9 @@ def _with_judge(
         return ()
     table = annotators.votes(votes, _clusters(rows))
     agreement = annotators.measure(table, draws=DRAWS, seed=seed)
-    # There is one pair: people and the judge.
-    return agreement.pairs[0].figures + agreement.figures
+    # There is one pair: people and the judge, whose figures have the same by another name.
+    others = [one for one in agreement.figures if one.name != "observed_agreement"]
+    return (*agreement.pairs[0].figures, *others)
 
 
 def _reliability(

@@ -8,12 +8,14 @@ ragassay.estimate("last").estimate.value
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ragassay.api import open_run
-from ragassay.core import HumanLabel, NothingToDo, RowResult, SetupError
+from ragassay.core import HumanLabel, NothingToDo, RowResult, RowToLabel, SetupError, shorten
+from ragassay.runs.decisions import is_decision
 from ragassay.runs.label_scales import BINARY, scale_of_labels
 from ragassay.trust.measure.run_labels import (
     check_slice,
@@ -175,6 +177,7 @@ def import_labels(
     annotator: str = "",
     scale: Sequence[float] = (),
     replace_old: bool = False,
+    decisions: bool = True,
     store: Path | None = None,
 ) -> LabelImport:
     """Read labels of a run's rows from a file and keep them in the store beside the run.
@@ -182,8 +185,9 @@ def import_labels(
     metric: what was labelled, where the file does not say. label: the column. annotator: who
     labelled, where the file does not say. scale: the values that a label may take, () = as the
     sheet says, else 0 and 1, or 0 to 3, by the labels themselves. replace_old: another value of the
-    same person replaces the one in the store, which else is an error. Raises DataError E0313 to
-    E0315, SetupError.
+    same person replaces the one in the store, which else is an error. decisions: whether labels
+    may be those of somebody who decided between others. Raises DataError E0313 to E0315,
+    SetupError.
     """
     from ragassay.store.access import now_utc
     from ragassay.trust.label_files import read_sheet
@@ -199,10 +203,11 @@ def import_labels(
                 why=f"{file.unlabelled} rows without a label",
                 fix=f"fill in the column {label!r}, or name another: --label",
             )
+        _check_names(file.labels, decisions)
         created = now_utc()
         labels = [
             replace(label, created=label.created or created)
-            for label in _named(opened, file.labels, metric)
+            for label in _as_drawn(opened, _named(opened, file.labels, metric))
         ]
         # Raises for a scale that nobody named: found now, not when an estimate is made of it. The
         # labels that are there are of the same scale.
@@ -215,6 +220,45 @@ def import_labels(
         changed = store_labels(opened, labels, replace_old=replace_old)
         metrics = tuple(sorted({label.name for label in labels}))
         return LabelImport(opened.id, file, changed, metrics)
+
+
+def _check_names(labels: Sequence[HumanLabel], decisions: bool) -> None:
+    """Raise SetupError E0101 for a name that no person has."""
+    for name in {label.annotator for label in labels}:
+        is_refused = is_decision(name) and not decisions
+        if is_refused or any(unicodedata.category(sign) == "Cc" for sign in name):
+            raise SetupError(
+                "E0101",
+                "Nobody who labels can have that name.",
+                where="annotator",
+                why=shorten(repr(name), 60),
+                fix="give the name of the person who labelled the rows",
+            )
+
+
+def _as_drawn(run: Run, labels: Iterable[HumanLabel]) -> Iterator[HumanLabel]:
+    """The labels; those that do not say how their row was drawn, as the queue or an earlier label
+    of the row says it.
+    """
+    known: dict[str, dict[str, HumanLabel | RowToLabel]] = {}
+    for label in labels:
+        if label.name not in known:
+            known[label.name] = {}
+            for row in run.store.to_label(run.id, label.name):
+                known[label.name][row.row_id] = row
+            for other in labels_of_run(run, label.name):
+                if other.inclusion_probability is not None:
+                    known[label.name][other.row_id] = other
+        drawn = known[label.name].get(label.row_id)
+        if drawn is None or label.inclusion_probability is not None:
+            yield label
+        else:
+            yield replace(
+                label,
+                inclusion_probability=drawn.inclusion_probability,
+                stream=drawn.stream,
+                round=drawn.round,
+            )
 
 
 def _named(run: Run, labels: Sequence[HumanLabel], metric: str | None) -> list[HumanLabel]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.core import HumanLabel, RagAssayError, SetupError, Status
 from ragassay.runs.joined_labels import JoinedLabels, joined_labels
+from ragassay.scoring.label_rounds import drawn_label
 
 if TYPE_CHECKING:
     from ragassay.api import Run
@@ -152,8 +153,7 @@ def _label_cells(
     labels: Sequence[HumanLabel], joined: JoinedLabels, cut: float | None
 ) -> dict[str, object]:
     """The label of a row, and how the row was drawn, as a sheet has them."""
-    # The last one says how the row was drawn: of several people it is the same.
-    last = labels[-1]
+    last, drawn = labels[-1], drawn_label(labels)
     values = [label.value for label in labels]
     if joined.model is not None and cut is not None:
         passes = joined.model.passes.get(last.row_id)
@@ -162,8 +162,8 @@ def _label_cells(
     cells: dict[str, object] = {"label": median_low(values)}
     if last.rationale:
         cells["rationale"] = last.rationale
-    if last.inclusion_probability is not None:
-        cells["inclusion_probability"] = last.inclusion_probability
-        cells["round"] = last.round
-        cells["stream"] = last.stream
+    if drawn.inclusion_probability is not None:
+        cells["inclusion_probability"] = drawn.inclusion_probability
+        cells["round"] = drawn.round
+        cells["stream"] = drawn.stream
     return cells

@@ -54,7 +54,8 @@ class RunTrust:
     who gave them; drawn: how these rows were drawn, in words. figures: of the judge, by `SHOWN`;
     corrected: the run's figure set right; groups: where the judge may err otherwise, tested, ()
     where there are too few labels. uses: the decision. more: labels that are still needed to know
-    the rate to within 5 points, 0 for none, None where not known. notes: what to beware of. next:
+    the rate to within 5 points, or of all rows that are left, 0 for none, None where not known;
+    reaches: to within what they bring it. notes: what to beware of. next:
     the command that comes next. worth: where rows are weighted by their chances, how many rows of
     equal chance say as much. labellers: the errors of each person, where three or more labelled
     enough of the same rows.
@@ -72,6 +73,7 @@ class RunTrust:
     groups: tuple[ErrorGroup, ...] = ()
     uses: tuple[Use, ...] = ()
     more: int | None = None
+    reaches: float = CLOSE
     notes: tuple[str, ...] = ()
     next: str = ""
     worth: float | None = field(default=None)
@@ -151,7 +153,8 @@ def _with_labels(run: Run, metric: str, draws: int, seed: int) -> RunTrust:
     if judge.n:
         groups = _groups(context.aligned()[0], context.table.ids, rows)
     figures = tuple(f for name in SHOWN if (f := judge.figure(name)) is not None)
-    more = _more_labels(corrected, len(rows), len(context.table))
+    left = len(rows) - len(context.table)
+    more, reaches = _more_labels(corrected, left)
     return RunTrust(
         run=run.id,
         metric=metric,
@@ -166,7 +169,8 @@ def _with_labels(run: Run, metric: str, draws: int, seed: int) -> RunTrust:
         uses=_uses(judge.figure("balanced_accuracy"), corrected, groups),
         more=more,
         notes=(*benchmark.warnings, *judge.warnings),
-        next=_next(run.id, metric, more, corrected),
+        reaches=reaches,
+        next=_next(run.id, metric, more, left, corrected),
         worth=judge.worth,
         labellers=context.labellers,
     )
@@ -274,16 +278,20 @@ def _slice_groups(
             yield f"{name} = {value}", known, np.array([each == value for each in values])
 
 
-def _more_labels(corrected: CorrectedFigure | None, rows: int, labels: int) -> int | None:
-    """Labels still needed until the corrected rate is known to within `CLOSE`.
+def _more_labels(corrected: CorrectedFigure | None, left: int) -> tuple[int | None, float]:
+    """Labels still needed until the corrected rate is known to within `CLOSE`, at most of all rows
+    that are left; and to within what they bring it.
 
     The width of an interval falls as the root of the number of labels.
     """
     if corrected is None or corrected.interval is None or not corrected.labels:
-        return None
+        return None, CLOSE
     half = (corrected.interval.high - corrected.interval.low) / 2
     needed = math.ceil(corrected.labels * (half / CLOSE) ** 2)
-    return max(0, min(needed - corrected.labels, rows - labels))
+    more = max(0, needed - corrected.labels)
+    if more <= left:
+        return more, CLOSE
+    return left, half * math.sqrt(corrected.labels / (corrected.labels + left))
 
 
 def _uses(
@@ -329,10 +337,14 @@ def _use_row_by_row(balanced: Figure | None) -> Use:
     return Use(what, least >= GOOD_ROW_BY_ROW, why)
 
 
-def _next(run: str, metric: str, more: int | None, corrected: CorrectedFigure | None) -> str:
+def _next(
+    run: str, metric: str, more: int | None, left: int, corrected: CorrectedFigure | None
+) -> str:
     """The command that comes next."""
     if corrected is None or corrected.value is None or corrected.labels < _LEAST_TO_CORRECT:
-        return _sheet_command(run, metric, _LEAST_TO_CORRECT)
+        if left > 0:
+            return _sheet_command(run, metric, min(left, _LEAST_TO_CORRECT))
+        return f"ragassay show {run}"
     if more:
         return _sheet_command(run, metric, more)
     return f"ragassay trust {run} -m '{metric}' --gate 'corrected({metric})>=0.8'"

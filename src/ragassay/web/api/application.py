@@ -121,7 +121,7 @@ class Api:
                 places = self.streams if operation.lasts is Events else self.files
                 taken.enter_context(places.one())
             body = await self._body(operation, headers, receive)
-            call = Call(self._site, self.evaluations, path, query, body, kind, key)
+            call = Call(self._site, self.evaluations, path, query, body, kind, key, role)
             reply = await self._reply(operation, call)
             await self._send(reply, operation, scope, headers, receive, send)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Call:
     """One request, parsed. path: the values in the URL's path. query, body: of the operation's own
     models, None where it has none; the body of a file is its bytes. kind: the body's media type.
-    key: the Idempotency-Key, "" for none.
+    key: the Idempotency-Key, "" for none. role: of whoever asks.
     """
 
     site: Site
@@ -30,6 +30,7 @@ class Call:
     body: Any = None
     kind: str = ""
     key: str = ""
+    role: Role = Role.READER
 
     def run(self, name: str | None = None) -> StoredRun:
         """The run that the path names (or `name`): an id, the start of one, a name, or "last".

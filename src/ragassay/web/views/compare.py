@@ -202,10 +202,10 @@ def _metric(ask: Ask, metrics: Sequence[MetricComparison]) -> str:
 
 
 def _unlikely(metric: MetricComparison) -> tuple[float, int, float]:
-    """The smaller the more is to be seen in a metric: the least likely by chance first, of several
-    the one with the most changed rows.
+    """The smaller the more is to be seen in a metric: what is beyond chance first, the least likely
+    before the others; of the rest the one with the most changed rows.
     """
-    p = 1.0 if metric.p is None else metric.p
+    p = 1.0 if metric.p is None or metric.p >= 0.05 else metric.p
     return p, -(metric.won + metric.lost), -abs(metric.result.difference or 0.0)
 
 

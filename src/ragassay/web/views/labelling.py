@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from ragassay.core import LabelAnswer, RowToLabel
-from ragassay.runs.decisions import DECIDED
+from ragassay.runs.decisions import is_decision
 from ragassay.store.access import now_utc
 from ragassay.trust.measure.label_rounds import label_task, most_answers, repeat_due
 from ragassay.web.messages import Answer, Ask, NotThere, Page, Redirect, refused
@@ -140,7 +140,7 @@ def reason_given(ask: Ask) -> str:
 def person_named(text: str) -> str:
     """A name as somebody gave it, on one line. Raises SetupError E0101 for that of a decision."""
     name = " ".join(text.split())[:80]
-    if name.startswith(DECIDED.strip()):
+    if is_decision(name):
         raise refused("person", name, "a name of your own")
     return name
 

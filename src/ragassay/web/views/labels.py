@@ -4,6 +4,7 @@ labels say.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -13,6 +14,7 @@ from ragassay.runs.decisions import DECIDED
 from ragassay.runs.run import Run
 from ragassay.store.access import now_utc
 from ragassay.trust.measure.label_rounds import (
+    LabelProgress,
     choose_to_label,
     label_progress,
     label_task,
@@ -23,6 +25,7 @@ from ragassay.trust.sampling import METHODS
 from ragassay.web.messages import Answer, Ask, NotThere, Redirect, number, refused
 from ragassay.web.site import url
 from ragassay.web.views.labelling import person_named, reason_given
+from ragassay.web.views.row_labels import waits
 from ragassay.web.views.shell import run_page, stored_run
 
 if TYPE_CHECKING:
@@ -53,7 +56,8 @@ def show(ask: Ask) -> Answer:
     choices = _choices(ask, stored)
     applies = {choice.metric: choice.applies for choice in choices}
     progress = [
-        label_progress(store, run_id, name, rows_in_all=applies.get(name)) for name in names
+        _blind(ask, run_id, label_progress(store, run_id, name, rows_in_all=applies.get(name)))
+        for name in names
     ]
     wanted = ask.query.get("metric", "")
     return run_page(
@@ -73,6 +77,14 @@ def show(ask: Ask) -> Answer:
         person=ask.person,
         taken=number(ask, "taken", 0, 0, 10**8),
     )
+
+
+def _blind(ask: Ask, run_id: str, progress: LabelProgress) -> LabelProgress:
+    """The progress without what was said of rows that this person may yet be given to label."""
+    shown = tuple(
+        one for one in progress.disputes if not waits(ask, run_id, progress.metric, one.row_id)
+    )
+    return replace(progress, disputes=shown)
 
 
 def _waits(ask: Ask, run_id: str, metric: str) -> bool:
@@ -110,7 +122,7 @@ def _choices(ask: Ask, stored: StoredRun) -> list[Choice]:
 def choose(ask: Ask) -> Answer:
     """Put rows into the queue."""
     stored = stored_run(ask)
-    metric, method = ask.form.get("metric", ""), ask.form.get("method", "active")
+    metric, method = ask.form.get("metric", ""), ask.form.get("method", METHODS[0])
     count = ask.form.get("n", "50")
     if method not in METHODS:
         raise refused("method", method, f"one of {', '.join(METHODS)}")

@@ -34,14 +34,14 @@ def row_labels(ask: Ask, stored: StoredRun, row: RowResult) -> list[RowLabels]:
     names = dict.fromkeys([*given, *store.names_to_label(run_id)])
     shown = []
     for name in names:
-        if _waits(ask, run_id, name, row.id):
+        if waits(ask, run_id, name, row.id):
             shown.append(RowLabels(name, (), True))
         elif name in given:
             shown.append(RowLabels(name, given[name], False))
     return shown
 
 
-def _waits(ask: Ask, run_id: str, metric: str, row_id: str) -> bool:
+def waits(ask: Ask, run_id: str, metric: str, row_id: str) -> bool:
     """Whether the row is to be labelled by one more person, who may be this one."""
     if ask.role is None or not ask.role.may(Role.LABELLER):
         return False

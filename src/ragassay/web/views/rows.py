@@ -247,15 +247,13 @@ def neighbours(ask: Ask, stored: StoredRun, index: RowIndex | None, place: int) 
     """
     if index is None:
         return "", ""
-    from dataclasses import replace
-
     query = query_of(ask, stored)
     here = index.at(query, place)
     if here is None:
         return "", ""
     cursor = (here.key, here.index)
     after = index.page(query, 1, cursor)
-    before = index.page(replace(query, descending=not query.descending), 1, cursor)
+    before = index.page(query, 1, cursor, backwards=True)
     links = []
     for found in (before, after):
         more: Any = filters(ask)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from ragassay.core import RagAssayError
 from ragassay.report.jsonable import as_json
@@ -13,6 +14,10 @@ from ragassay.web.api.cursors import cursor, foreign_cursor, place_of
 from ragassay.web.api.messages import Call, Json, Problem, Refused, Reply
 from ragassay.web.api.over_http import in_words_of_a_request
 from ragassay.web.api.requests import ImportQuery, LabelsIn
+from ragassay.web.sessions import Role
+
+if TYPE_CHECKING:
+    from ragassay.store import StoredRun
 
 ENDINGS = {"text/csv": ".csv", "application/x-ndjson": ".jsonl"}
 """The media types of a sheet."""
@@ -39,12 +44,33 @@ def progress(call: Call) -> Reply:
         problem = Problem("metric", f"is none of {', '.join(stored.manifest.metrics)}")
         what = "The run has no such metric."
         raise Refused("E1409", what, where="metric", problems=(problem,))
-    return Json(as_json(label_progress(call.site.store, stored.run_id, call.query.metric)))
+    applies = _rows_of(call, stored)
+    found = label_progress(call.site.store, stored.run_id, call.query.metric, rows_in_all=applies)
+    return Json(as_json(found))
+
+
+def _rows_of(call: Call, stored: StoredRun) -> int | None:
+    """The rows to which the metric applies; None where they are still being counted."""
+    figures = call.site.figures.of_run(stored)
+    if figures is None:
+        return None
+    every = figures.summary.metrics
+    of_metric = next((one for one in every if one.metric == call.query.metric), None)
+    return None if of_metric is None else figures.summary.scored - of_metric.not_applicable
 
 
 def written(call: Call) -> Reply:
     """Keep labels; the same ones again change nothing."""
     body: LabelsIn = call.body
+    is_admin = call.role.may(Role.ADMIN)
+    if body.scale and not is_admin:
+        raise Refused(
+            "E1403",
+            "A scale of its own needs the token of the admin.",
+            where="/scale",
+            why="labels of another scale change what all labels of the metric mean",
+            fix="leave scale out: labels are 0 and 1, or 0 to 3, as those before",
+        )
     rows = [label.model_dump() for label in body.labels]
     try:
         result = import_labels(
@@ -53,6 +79,7 @@ def written(call: Call) -> Reply:
             metric=body.metric,
             scale=tuple(body.scale),
             replace_old=body.replace,
+            decisions=is_admin,
             store=call.site.store.address,  # type: ignore[arg-type]
         )
     except RagAssayError as error:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ragassay.core import RunState
 from ragassay.report.jsonable import as_json, run_json, summary_json
 from ragassay.web.api.cursors import cursor, foreign_cursor, place_of
 from ragassay.web.api.messages import Call, Event, Events, Json, Reply
+from ragassay.web.sessions import Role
 
 if TYPE_CHECKING:
     from ragassay.store import StoredRun
@@ -52,7 +55,28 @@ def one(call: Call) -> Reply:
     """Where a run stands, its ledger and its manifest; and whether a process works on it."""
     stored = call.run()
     progress = progress_of(call, stored.run_id)
-    return Json({**run_json(stored), "driven": progress["driven"], "total": progress["total"]})
+    shown = {**run_json(stored), "driven": progress["driven"], "total": progress["total"]}
+    if not call.role.may(Role.ADMIN):
+        # Where files lie on this machine is nothing to those who only read.
+        manifest = shown["manifest"]
+        assert isinstance(manifest, dict)
+        shown["manifest"] = {**manifest, **_without_folders(manifest)}
+    return Json(shown)
+
+
+def _without_folders(manifest: Mapping[str, object]) -> dict[str, object]:
+    """What of a manifest names files, by their names alone."""
+    options = manifest["options"]
+    assert isinstance(options, dict)
+    shown: dict[str, object] = {**options}
+    for name, value in options.items():
+        if isinstance(value, str) and os.path.isabs(value):
+            shown[name] = _name(value)
+    return {"source": _name(str(manifest["source"])), "options": shown}
+
+
+def _name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
 
 
 def summary(call: Call) -> Reply:
