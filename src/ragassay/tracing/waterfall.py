@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from ragassay.datasets.spans.figures import figures_of
+from ragassay.datasets.spans.figures import figures_of_each
 from ragassay.datasets.spans.span import Span
 from ragassay.datasets.spans.tree import forest
 from ragassay.store.spans import SpanRecords
@@ -69,7 +69,10 @@ def waterfall(spans: Sequence[Mapping[str, Any]]) -> Waterfall:
     begin = min((span.start for span in timed), default=0)
     end = max((span.end for span in timed), default=0)
     whole = min(max(1, end - begin), _LONGEST_NS)
-    bars = tuple(_bar(span, depth, begin, whole) for span, depth in placed[:MOST_BARS])
+    figures = figures_of_each(roots)
+    bars = tuple(
+        _bar(span, depth, begin, whole, figures[id(span)]) for span, depth in placed[:MOST_BARS]
+    )
     return Waterfall(len(placed), whole / _NANOSECONDS if timed else 0.0, bars)
 
 
@@ -85,13 +88,12 @@ def _is_timed(span: Span) -> bool:
     return 0 < span.start <= span.end < span.start + _LONGEST_NS
 
 
-def _bar(span: Span, depth: int, begin: int, whole: int) -> Bar:
+def _bar(span: Span, depth: int, begin: int, whole: int, figures: Mapping[str, float]) -> Bar:
     begins, lasts, seconds = 0.0, 0.0, None
     if _is_timed(span):
         begins = min(1.0, (span.start - begin) / whole)
         lasts = min(1.0 - begins, (span.end - span.start) / whole)
         seconds = (span.end - span.start) / _NANOSECONDS
-    figures = figures_of([span])
     return Bar(
         name=span.name,
         kind=span.kind.lower(),

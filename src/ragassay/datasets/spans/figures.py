@@ -19,16 +19,34 @@ def figures_of_spans(spans: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 def figures_of(roots: Sequence[Span]) -> dict[str, float]:
     """As `figures_of_spans`, of spans as a forest."""
-    figures: dict[str, float] = {}
+    return _joined(_sums(roots), roots)
+
+
+def figures_of_each(roots: Sequence[Span]) -> dict[int, dict[str, float]]:
+    """As `figures_of`, of each span of a forest and all inside it: by the span's `id`."""
+    sums = _sums(roots)
+    return {id(span): _joined(sums, [span]) for span in everything(roots)}
+
+
+def _sums(roots: Sequence[Span]) -> dict[str, dict[int, float]]:
+    """Name of a figure -> span's `id` -> the figure of the span and all inside it."""
     # From the inside out, so that a span finds the sums of those inside it.
     ordered = list(everything(roots))
     ordered.reverse()
+    found: dict[str, dict[int, float]] = {}
     for name in names.FIGURES:
         sums: dict[int, float] = {}
         for span in ordered:
             value = _figure(span, name, sums)
             if value is not None:
                 sums[id(span)] = value
+        found[name] = sums
+    return found
+
+
+def _joined(found: Mapping[str, Mapping[int, float]], roots: Sequence[Span]) -> dict[str, float]:
+    figures: dict[str, float] = {}
+    for name, sums in found.items():
         said = [sums[id(root)] for root in roots if id(root) in sums]
         if said:
             figures[name] = sum(said)
