@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -122,6 +123,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flaky(reruns=TIMING_RERUNS if timing else RERUNS))
         if place.parts[0] in SLOW_FOLDERS or place.as_posix() in SLOW_FILES:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported and collected out of the search for garbage. There are millions of
+    objects of it, and some tests, and statsmodels in each of its calls, have all be looked through.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
