@@ -165,14 +165,34 @@ def tables_of(path: Path) -> set[str]:
     return names
 
 
+@pytest.fixture(scope="module")
+def statements_of_making(tmp_path_factory: pytest.TempPathFactory) -> int:
+    """How many statements and commits make a store."""
+    return int(open_in_a_child(tmp_path_factory.mktemp("made") / "store.db", 1 << 30).stdout)
+
+
+@pytest.fixture(scope="module")
+def migrations(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Migrations with one more, of several statements."""
+    return next_version(tmp_path_factory.mktemp("next") / "migrations", MIGRATED)
+
+
+@pytest.fixture(scope="module")
+def statements_of_migrating(tmp_path_factory: pytest.TempPathFactory, migrations: Path) -> int:
+    """How many statements and commits migrate a store."""
+    path = tmp_path_factory.mktemp("migrated") / "store.db"
+    filled_store(path)
+    return int(open_in_a_child(path, 1 << 30, migrations).stdout)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.8, 0.95, 1.0])
-def test_a_store_whose_making_is_killed_is_made_whole_by_the_next(path: Path, share: float) -> None:
-    other = path.parent / "copy" / path.name
-    statements = int(open_in_a_child(other, 1 << 30).stdout)
+def test_a_store_whose_making_is_killed_is_made_whole_by_the_next(
+    path: Path, share: float, statements_of_making: int
+) -> None:
+    statements = statements_of_making
     assert statements > 10
-    shutil.rmtree(other.parent)
     killed = open_in_a_child(path, round(share * statements))
     assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, "")
     assert tables_of(path) in (set(), set(schema.metadata.tables))  # all of it or nothing
@@ -190,18 +210,14 @@ def test_a_store_whose_making_is_killed_is_made_whole_by_the_next(path: Path, sh
 def test_a_migration_that_is_killed_is_done_whole_by_the_next(
     path: Path,
     share: float,
-    tmp_path_factory: pytest.TempPathFactory,
+    migrations: Path,
+    statements_of_migrating: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     version = schema.HEAD
     filled_store(path)
-    migrations = next_version(tmp_path_factory.mktemp("next") / "migrations", MIGRATED)
-    other = path.parent / "copy" / path.name
-    other.parent.mkdir()
-    shutil.copy(path, other)
-    statements = int(open_in_a_child(other, 1 << 30, migrations).stdout)
+    statements = statements_of_migrating
     assert statements > 10
-    shutil.rmtree(other.parent)
     killed = open_in_a_child(path, round(share * statements), migrations)
     assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, "")
     connection = sqlite3.connect(path)
