@@ -50,7 +50,7 @@ def exported(suite: Suite) -> str:
 def told(out: str) -> list[str]:
     """What a session printed, without its time and the ids of runs."""
     text = re.sub(r"\d{8}-\d{6}-[0-9a-f]{6}", "RUN", out)
-    lines = re.sub(r" in \d+\.\d+s", "", text).splitlines()
+    lines = re.sub(r" in \d+\.\d+s( \(.*?\))?", "", text).splitlines()
     return [line for line in lines if not line.startswith(("created:", "bringing up"))]
 
 
