@@ -21,11 +21,11 @@ import pytest
 import ragassay
 from ragassay.core import EnvironmentFailure, Ledger, RunState, SetupError
 from ragassay.runs import Progress
-from ragassay.testing import ServerProcess
 from support.invariants import bill_of, canonical, check_ledger, check_run
 from support.local_models import classifier
 from support.postgres import Postgres
 from support.ray_runs import KEY, METRICS, ROWS, make_rows
+from support.server_process import ServerProcess
 
 pytestmark = [
     pytest.mark.usefixtures("local_ray"),
@@ -506,7 +506,9 @@ def test_replies_that_were_not_judged_when_workers_died_again_and_again_are_used
     check_ledger(ledger, books)
 
 
-@pytest.mark.parametrize("engine", ["local", "ray"])
+# That workers read the log of replies in a resume over Ray is seen in
+# test_a_killed_driver_leaves_nothing_running_and_a_resume_ends_the_run[sqlite-ray].
+@pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=pytest.mark.soak)])
 def test_replies_that_a_database_refused_judgments_of_are_used_by_the_resume(
     parquet: Path,
     tmp_path: Path,
