@@ -21,11 +21,11 @@ import pytest
 import ragassay
 from ragassay.core import EnvironmentFailure, Ledger, RunState, SetupError
 from ragassay.runs import Progress
+from ragassay.testing import ServerProcess
 from support.invariants import bill_of, canonical, check_ledger, check_run
 from support.local_models import classifier
 from support.postgres import Postgres
 from support.ray_runs import KEY, METRICS, ROWS, make_rows
-from support.server_process import ServerProcess
 
 pytestmark = [
     pytest.mark.usefixtures("local_ray"),

@@ -15,8 +15,12 @@ import ragassay
 SCREEN = 40
 """Lines that a command may print: what a reader takes in at once."""
 
-_PACKAGE = str(Path(ragassay.__file__).parents[1])
-"""Where the command finds the package: where the tests found it, whatever else is installed."""
+_PATHS = os.pathsep.join(
+    [str(Path(__file__).parent / "startup"), str(Path(ragassay.__file__).parents[1])]
+)
+"""Where the command finds the package: where the tests found it, whatever else is installed. And
+the memory of the offline model's replies.
+"""
 
 _DIFFERS_BY_RUN = (
     (re.compile(r"\b\d{8}-\d{6}-[0-9a-f]{6}\b"), "RUN"),
@@ -75,7 +79,7 @@ class Shell:
             capture_output=True,
             encoding="utf-8",
             timeout=500,
-            env={**os.environ, "COLUMNS": "100", "PYTHONPATH": _PACKAGE},
+            env={**os.environ, "COLUMNS": "100", "PYTHONPATH": _PATHS},
         )
         assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
         assert "Traceback" not in done.stdout + done.stderr

@@ -29,7 +29,7 @@ from ragassay.report.claims import claims_of
 from ragassay.report.gate import GateResult
 from ragassay.report.proof import overruled, place
 from ragassay.report.terminal_page import WIDE, Page, page_on
-from ragassay.report.text import one_line
+from ragassay.report.text import file_name, one_line
 
 if TYPE_CHECKING:
     from ragassay.store import StoredRun
@@ -347,19 +347,14 @@ def _run_cells(run: StoredRun, *, with_state: bool = False) -> list[str | tuple[
     judge: str | tuple[str, str] = manifest.judge.uri
     if with_state and run.state is not RunState.FINISHED:
         judge = (manifest.judge.uri, say.STATE_WORDS[run.state])
-    name = manifest.name or _file_name(manifest)
+    name = manifest.name or file_name(manifest.source)
     return [manifest.run_id, one_line(name, 120), rows, judge]
-
-
-def _file_name(manifest: Manifest) -> str:
-    """The name of the rows' file without its folders, of Windows too."""
-    return manifest.source.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def _more_cells(run: StoredRun) -> list[str | tuple[str, str]]:
     manifest = run.manifest
     started = manifest.created[:16].replace("T", " ")
-    return [started, say.STATE_WORDS[run.state], one_line(_file_name(manifest), 40)]
+    return [started, say.STATE_WORDS[run.state], one_line(file_name(manifest.source), 40)]
 
 
 _OUTCOME_WORDS = {True: "pass", False: "fail", None: "undecided"}

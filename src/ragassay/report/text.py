@@ -18,6 +18,9 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
+POSTED_FOLDER = "posted-rows"
+"""The folder beside the store in which rows lie that were posted to the HTTP API."""
+
 
 def _picture(match: re.Match[str]) -> str:
     code = ord(match.group())
@@ -96,3 +99,11 @@ def cell(text: str) -> str:
     if text.startswith(_FORMULA_STARTS):
         return "'" + text
     return text
+
+
+def file_name(source: str) -> str:
+    """The name of a run's file without its folders, of Windows too; rows that were posted to the
+    HTTP API lie in a file whose name says nothing.
+    """
+    folders, _, name = source.replace("\\", "/").rpartition("/")
+    return "posted rows" if folders.endswith(POSTED_FOLDER) else name

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ragassay.core import RunState
+from ragassay.report.text import POSTED_FOLDER
 from ragassay.web.api.messages import Refused
 
 if TYPE_CHECKING:
     from ragassay.store import Store
 
-FOLDER = "posted-rows"
 KEYS = "keys"
 KEPT_S = 30 * 86_400.0
 """How long a key is known."""
@@ -47,7 +47,7 @@ class PostedRows:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._folder = store.beside(FOLDER)
+        self._folder = store.beside(POSTED_FOLDER)
 
     def new_file(self) -> Path:
         """Where the rows of a new run are to lie."""

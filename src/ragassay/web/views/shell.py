@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ragassay.report.text import file_name
 from ragassay.web.messages import Ask, Page
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def stored_run(ask: Ask, name: str | None = None) -> StoredRun:
 def run_title(stored: StoredRun) -> str:
     """A run's name, else the file's it read."""
     manifest = stored.manifest
-    return manifest.name or manifest.source.replace("\\", "/").rpartition("/")[2]
+    return manifest.name or file_name(manifest.source)
 
 
 def run_page(
