@@ -610,6 +610,55 @@ def test_a_dead_collector_costs_one_warning_and_no_memory(
     monkeypatch.setattr(sink_module, "_sink", None)
 
 
+def test_what_a_collector_does_not_take_is_counted_and_costs_no_other_span(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    taken: list[int] = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            spans = json.loads(body)["resourceSpans"][0]["scopeSpans"][0]["spans"]
+            if len(body) > 100_000:
+                self.send_response(413)
+                self.end_headers()
+                return
+            names = [span["name"] for span in spans]
+            refused = names.count("unwanted")
+            taken.append(len(spans) - refused)
+            self.send_response(200)
+            self.end_headers()
+            if refused:
+                said = {"rejectedSpans": str(refused), "errorMessage": "not wanted"}
+                self.wfile.write(json.dumps({"partialSuccess": said}).encode())
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    monkeypatch.setattr(sink_module, "_sink", None)
+    with HTTPServer(("127.0.0.1", 0), Collector) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
+        unwanted = ragassay.trace(name="unwanted")(lambda question: "no")
+        large = ragassay.trace(name="large")(lambda question: "x" * 200_000)
+        small = ragassay.trace(name="small")(lambda question: "yes")
+        with caplog.at_level(logging.WARNING, "ragassay.instrument"):
+            for _ in range(10):
+                small("q")
+            large("q")
+            unwanted("q")
+            for _ in range(10):
+                small("q")
+            assert flush(20)
+        server.shutdown()
+    assert sum(taken) == 20
+    assert lost_spans() == 2
+    assert len(caplog.records) == 1
+    assert "the collector refused 1 spans" in caplog.text
+    monkeypatch.setattr(sink_module, "_sink", None)
+
+
 def test_a_burst_of_calls_is_written_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sink_module, "_sink", None)
     for _ in range(3_000):

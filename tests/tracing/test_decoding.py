@@ -6,6 +6,7 @@ import base64
 import copy
 import json
 import re
+import time
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from ragassay.datasets.spans.rows import rows_of_trace
 from ragassay.tracing.decoding import Batch, decode
 from ragassay.tracing.objects import span_object
-from ragassay.tracing.wire import BadExport
+from ragassay.tracing.wire import BadExport, field
 from support.otlp_json import openinference_request, request, span
 
 TRACE = "5b8efff798038103d269b633813fc60c"
@@ -55,6 +56,27 @@ def protobuf(export: dict[str, Any]) -> bytes:
 
 def objects(batch: Batch) -> list[dict[str, Any]]:
     return [span_object(stored.origin, stored.payload) for stored in batch.spans]
+
+
+@pytest.mark.parametrize("is_json", [False, True])
+def test_an_export_of_millions_of_empty_records_is_refused_before_they_are_looked_at(
+    is_json: bool,
+) -> None:
+    def bodies() -> tuple[bytes, ...]:
+        many = 1_000_000
+        if is_json:
+            spans = b"{}," * many + b"{}"
+            lists = (b'{"scopeSpans":[{"spans":[%b]}]}' % spans, spans)
+            return tuple(b'{"resourceSpans":[%b]}' % each for each in lists)
+        spans, numbers = b"\x12\x00" * many, b"\x18\x00" * many
+        resources = b"\x0a\x00" * many
+        return (field(1, field(2, spans)), field(1, field(2, numbers)), resources)
+
+    for body in bodies():
+        started = time.process_time()
+        with pytest.raises(BadExport, match="more than 50,000 records"):
+            decode("traces", body, is_json)
+        assert time.process_time() - started < 10
 
 
 def test_both_encodings_give_equal_spans_and_rows() -> None:

@@ -252,6 +252,20 @@ def test_no_row_is_made_of_a_part_of_a_trace_that_is_too_large(
     assert "ragassay_traces_waiting 0" in job.lines()
 
 
+def test_rows_of_a_trace_as_it_was_before_replace_none_of_what_it_is_now(store: Store) -> None:
+    root, *others = SPANS
+    put(store, [root], 1_000.0)
+    store.span_records.index_traces()
+    (slow,) = store.span_records.ready(2_000_000, 0, 0, 10)
+    put(store, others, 1_001.0)
+    AssemblyJob(store.span_records, now=lambda: 2_000.0).catch_up(everything=True)
+    whole = stored_rows(store)
+    assert whole[0]["row"]["contexts"]
+    # Another process had read the trace before the others came, and is slow to store its row.
+    assert store.span_records.put_rows([(slow, [orjson.dumps({"row": {"id": "old"}})])]) == 0
+    assert stored_rows(store) == whole
+
+
 def test_what_rows_are_not_made_of_takes_no_room(store: Store) -> None:
     noisy = [{**each, "attributes": [*each["attributes"], *NOTES]} for each in SPANS]
     put(store, noisy, 1_000)

@@ -101,6 +101,11 @@ def test_a_webhook_that_hangs_is_left_after_its_time(
         "http://[::ffff:127.0.0.1]/",
         "http://2130706433/",
         "http://0.0.0.0/",
+        "http://[64:ff9b::a9fe:a9fe]/",
+        "http://[2002:a9fe:a9fe::1]/",
+        "http://[::a9fe:a9fe]/",
+        "http://[::ffff:0:a9fe:a9fe]/",
+        "http://[fec0::1]/",
     ],
 )
 def test_a_redirect_to_a_private_address_is_not_followed(hooks: Hooks, place: str) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 import ragassay
 from ragassay.core import SetupError
 from ragassay.store import Store
+from ragassay.store.watches import JUDGED, WatchRow
 from ragassay.testing import LLMServer
 from ragassay.tracing.decoding import decode
+from ragassay.watch import batches
+from ragassay.watch.counting import _session_scalars
 from ragassay.watch.settings import make_settings
 from ragassay.watch.watcher import Watcher
 from support.traffic import RIGHT, WRONG, export, turn
@@ -258,6 +263,62 @@ def test_a_part_of_what_came_together_stands_for_all_of_it(watched: Watched) -> 
     found = watched.step(budget=["40 rows/day"])
     assert (found.judged, found.window.unseen) == (40, 0)
     assert {rate.stands_for for rate in found.window.rates} == {80}
+
+
+def test_what_is_judged_is_a_random_part_of_all_that_waits_however_much_that_is(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of a day that was right at first and then wrong: those that came first are no fair part.
+    watched.arrive([*turns("good", 300), *turns("bad", 300, WRONG)])
+    monkeypatch.setattr(batches, "BATCH_ROWS", 10)
+    found = watched.step(budget=["100 rows/day"])
+    (passes,) = [rate for rate in found.window.rates if rate.kind == "passes"]
+    assert (found.judged, found.pending) == (100, 500)
+    assert passes.value == pytest.approx(0.5, abs=0.15)
+    assert passes.interval is not None
+    assert passes.interval.low < 0.5 < passes.interval.high
+
+
+def test_rows_of_which_nothing_can_be_judged_widen_no_band(watched: Watched) -> None:
+    empty = [turn(f"empty {n}", "", question="", passages=()) for n in range(20)]
+    watched.arrive([*turns("good", 20), *empty])
+    found = watched.step()
+    assert found.judged == 20
+    assert all(rate.interval is None or rate.interval.low == 1.0 for rate in found.window.rates)
+
+
+def test_what_another_reference_said_of_a_question_is_not_ranked_beside_this_one(
+    watched: Watched,
+) -> None:
+    def scalars(made: float | None) -> list[str]:
+        row = WatchRow(
+            id=1, trace=b"t", number=1, session=b"s", received=0, state=JUDGED, reason="",
+            chance=1.0, stage=0, batch=0,
+            figures={"scalars": {"novelty": 1.0, "wording 1": 0.5, "passages": 2.0}, **mark},
+        )  # fmt: skip
+        return [name for name, _ in _session_scalars([row], made)]
+
+    mark: dict[str, float] = {"reference": 5.0}
+    assert scalars(5.0) == ["novelty", "passages", "wording 1"]
+    assert scalars(7.0) == scalars(None) == ["passages"]
+    mark = {}
+    assert scalars(None) == ["novelty", "passages", "wording 1"]
+
+
+def test_a_watch_waits_for_late_spans_as_long_as_it_is_told(watched: Watched) -> None:
+    root, retrieval = turn("slow")
+    root["attributes"] = [
+        each for each in root["attributes"] if each["key"] != "ragassay.trace.complete"
+    ]
+    with Store.open(watched.path) as store:
+        batch = decode("traces", export([[root]]), True)
+        store.span_records.put(batch.spans, batch.logs, int((time.time() - 60) * 1000))
+    assert watched.step(quiet_s=300.0).arrived == 0
+    with Store.open(watched.path) as store:
+        batch = decode("traces", export([[retrieval]]), True)
+        store.span_records.put(batch.spans, batch.logs, int((time.time() - 40) * 1000))
+    found = watched.step()
+    assert (found.arrived, found.judged) == (1, 1)
 
 
 def test_a_budget_that_cannot_pay_for_one_call_begins_no_run_after_the_first(

@@ -14,7 +14,7 @@ from ragassay.runs.report_items import ReportItem
 from ragassay.store import Store
 from ragassay.web import WebSettings
 from ragassay.web.settings import TraceSettings
-from support.otlp_json import openinference_request
+from support.otlp_json import openinference_request, request, span
 from web.conftest import TRACE, Client, receive, save, serving
 
 
@@ -30,6 +30,16 @@ def test_a_trace_shows_its_spans_and_where_each_field_of_the_row_was_read(site: 
     assert "Not judged in the last runs" in page
     for other in ("x", TRACE[:-1] + "d", f"{TRACE}-2"):
         assert site.ask(f"/traces/{other}").status == 404
+
+
+def test_the_trace_of_a_turn_that_failed_is_shown(store: Store) -> None:
+    asked = {"openinference.span.kind": "CHAIN", "input.value": "Who?"}
+    failed = span(TRACE, 1, None, asked, status={"code": 2, "message": "TimeoutError: no reply"})
+    receive(store, request([failed]))
+    with serving(store) as client:
+        reply = client.ask(f"/traces/{TRACE}")
+        assert reply.status == 200
+        assert "TimeoutError: no reply" in words(reply.text)
 
 
 def test_older_turns_are_on_the_next_page_and_none_is_shown_twice(store: Store) -> None:

@@ -81,6 +81,12 @@ def watch(  # plain: a parameter is an option with its help
     patience: Annotated[
         str, typer.Option(help="Time that a sampled row waits to be judged.")
     ] = "6h",
+    quiet: Annotated[
+        float,
+        typer.Option(
+            min=0, help="Seconds without a new span until a trace is a row, as `receive`."
+        ),
+    ] = 30.0,
     keep_days: Annotated[
         float, typer.Option(help="Days that figures of rows are kept (they hold no texts).")
     ] = 90.0,
@@ -129,6 +135,7 @@ def watch(  # plain: a parameter is an option with its help
         window_s=seconds_of(window, "--window"),
         session_quiet_s=seconds_of(session_quiet, "--session-quiet"),
         patience_s=seconds_of(patience, "--patience"),
+        quiet_s=quiet,
         keep_days=keep_days,
         collector=collector,
         with_map=html is not None,

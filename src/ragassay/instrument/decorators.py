@@ -157,7 +157,7 @@ class _Traced:
             turn = TURN.get()
             if turn is not None:
                 if turn.session is not None:
-                    attributes["session.id"] = turn.session
+                    attributes["session.id"] = str(turn.session)
                 if self.kind == "CHAIN":
                     call.turn = turn
                     turn.asked(call.question)

@@ -47,6 +47,9 @@ PAUSE = 0.2
 LARGEST_FILE = 64 << 20
 """Bytes from which the file becomes `traces.1.jsonl`, in place of the one before."""
 
+MOST_ANSWER = 1 << 16
+"""Bytes of an answer of a collector that are read."""
+
 TIMEOUT = 5.0
 """Seconds that a collector may take for a request."""
 
@@ -79,6 +82,7 @@ class _Sink:
         self._has_failed = False
         self._has_dropped = False
         self._has_warned = False
+        self._has_told_refused = False
         self._dropped_until = 0.0
         self._wake = threading.Event()
         self._idle = threading.Event()
@@ -148,12 +152,22 @@ class _Sink:
             body = otlp_json(batch)
             endpoint = _endpoint()
             if endpoint:
-                _post(endpoint, body)
+                self._refused(*_post(endpoint, body))
             else:
                 append(traces_file(), body)
+        except TooLarge:
+            if len(batch) > 1:
+                # One of them may be what is too large: the others are not to go with it.
+                half = len(batch) // 2
+                self._write(batch[:half])
+                self._write(batch[half:])
+            else:
+                self._refused(1, "a span is larger than the collector takes")
         except Exception as error:
             self._lose(batch)
-            self._dropped_until = time.monotonic() + AFTER_FAILURE
+            # A collector that refuses one request is not down.
+            if getattr(error, "code", 0) != 400:
+                self._dropped_until = time.monotonic() + AFTER_FAILURE
             if not self._has_failed:
                 self._has_failed = True
                 LOGGER.warning(
@@ -161,6 +175,16 @@ class _Sink:
                     type(error).__name__,
                     error,
                 )
+
+    def _refused(self, spans: int, why: str) -> None:
+        """Count spans that the collector did not take, and say so once."""
+        if not spans:
+            return
+        with self._lock:
+            self.lost += spans
+        if not self._has_told_refused:
+            self._has_told_refused = True
+            LOGGER.warning("the collector refused %d spans: %s (said once)", spans, why[:200])
 
     def _lose(self, batch: Sequence[OwnSpan]) -> None:
         with self._lock:
@@ -315,8 +339,14 @@ def _headers() -> dict[str, str]:
     return headers
 
 
-def _post(url: str, body: bytes) -> None:
-    """Send a batch; tried again after a moment where the collector is full."""
+class TooLarge(Exception):
+    """The collector takes no request as large as this one."""
+
+
+def _post(url: str, body: bytes) -> tuple[int, str]:
+    """Send a batch; tried again after a moment where the collector is full. How many spans it did
+    not take, and why. Raises TooLarge.
+    """
     from urllib.error import HTTPError
     from urllib.request import Request, urlopen
 
@@ -326,13 +356,26 @@ def _post(url: str, body: bytes) -> None:
     for last in (False, True):
         try:
             with urlopen(request, timeout=TIMEOUT) as response:
-                response.read()
-            return
+                return _partial_success(response.read(MOST_ANSWER))
         except HTTPError as error:
+            if error.code == 413:
+                raise TooLarge from None
             if last or error.code not in (429, 502, 503, 504):
                 raise
             asked = error.headers.get("retry-after", "")
             time.sleep(min(float(asked) if asked.isdecimal() else 1.0, TIMEOUT))
+    raise AssertionError("the last try returns or raises")
+
+
+def _partial_success(answer: bytes) -> tuple[int, str]:
+    """How many spans a collector says that it did not take, and why."""
+    import orjson
+
+    try:
+        said = orjson.loads(answer)["partialSuccess"]
+        return int(said.get("rejectedSpans") or 0), str(said.get("errorMessage") or "")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return 0, ""  # nothing is said of it, or not in JSON
 
 
 def otlp_json(spans: Iterable[OwnSpan]) -> bytes:

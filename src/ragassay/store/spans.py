@@ -687,8 +687,15 @@ def _replace_rows(
     connection: Connection, made: Sequence[tuple[ReadyTrace, Sequence[bytes]]]
 ) -> int:
     """Store the rows of traces; of how many they differ from those that they had."""
-    table = schema.trace_rows
+    table, traces = schema.trace_rows, schema.traces.c
     rows = table.c
+    wanted = [ready.trace for ready, _ in made]
+    received = select(traces.trace, traces.last_received).where(traces.trace.in_(wanted))
+    latest = {bytes(row.trace): row.last_received for row in connection.execute(received)}
+    # Spans may have come since the trace was read, and somebody else made rows of them.
+    made = [(ready, each) for ready, each in made if latest.get(ready.trace) == ready.last_received]
+    if not made:
+        return 0
     former: dict[bytes, list[bytes]] = {ready.trace: [] for ready, _ in made}
     query = (
         select(rows.trace, rows.payload)

@@ -241,6 +241,26 @@ class WatchRecords:
         )
         return [self._row(row) for row in self._access.all(query)]
 
+    def waiting(self, name: str) -> list[tuple[int, bytes]]:
+        """(id, session) of all rows to judge, in the order in which they were come to."""
+        table = schema.watch_rows.c
+        query = (
+            select(table.id, table.session)
+            .where(table.watch == codec.as_key(name), table.state == PENDING)
+            .order_by(table.id)
+        )
+        return [(row.id, bytes(row.session)) for row in self._access.all(query)]
+
+    def numbered(self, name: str, numbers: Sequence[int]) -> list[WatchRow]:
+        """The rows of these ids, in this order."""
+        table, found = schema.watch_rows.c, dict[int, WatchRow]()
+        mine = table.watch == codec.as_key(name)
+        for start in range(0, len(numbers), IN_LIST):
+            some = table.id.in_(numbers[start : start + IN_LIST])
+            for row in self._access.all(select(schema.watch_rows).where(mine, some)):
+                found[row.id] = self._row(row)
+        return [found[number] for number in numbers if number in found]
+
     def in_batch(self, name: str, number: int) -> list[WatchRow]:
         """The rows of a batch."""
         table = schema.watch_rows.c

@@ -177,12 +177,19 @@ def _parts_in_json(signal: Signal, body: bytes) -> list[Part]:
         raise BadExport(f"it has no {outer[0]}")
     kind = messages().Span if signal == "traces" else messages().LogRecord
     parts: list[Part] = []
+    left = wire.MOST_RECORDS
     for resource in _objects(export, outer):
+        left -= 1
+        if left < 0:
+            raise wire.too_many()
         described = _from_json(messages().Resource, resource.get("resource") or {})
         for scope in _objects(resource, scopes):
             named: Any = next((scope[name] for name in _SCOPE if scope.get(name)), {})
             library = _from_json(messages().Scope, named)
             origin = wire.origin_of(described, library)
+            left -= 1 + len(_listed(scope, records))
+            if left < 0:
+                raise wire.too_many()
             encoded = [_record_from_json(kind, each) for each in _listed(scope, records)]
             parts.append(Part(origin, encoded))
     return parts

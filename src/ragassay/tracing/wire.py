@@ -19,8 +19,21 @@ _SCOPE, _RECORDS = 1, 2
 """Fields that exports of spans and of log records share."""
 
 
+MOST_RECORDS = 50_000
+"""Records of one export. A sender has some hundreds in each; of bytes that unpack to millions of
+empty ones, each would be looked at.
+"""
+MOST_FIELDS = 4 * MOST_RECORDS
+"""Fields that are looked at to cut an export apart."""
+
+
 class BadExport(ValueError):
     """Bytes that are no export."""
+
+
+def too_many() -> BadExport:
+    """The refusal of an export with more records than are taken."""
+    return BadExport(f"it has more than {MOST_RECORDS:,} records: send fewer at a time")
 
 
 class Part(NamedTuple):
@@ -33,16 +46,32 @@ class Part(NamedTuple):
 def parts_of(export: bytes) -> list[Part]:
     """The records of an export by resource and library. Raises BadExport."""
     parts: list[Part] = []
-    for number, resource_records in _messages(export):
+    left = _Left(MOST_FIELDS)
+    for number, resource_records in _messages(export, left):
         if number == RESOURCES:
-            parts += _parts_of_resource(resource_records)
+            parts += _parts_of_resource(resource_records, left)
+    if sum(len(part.records) for part in parts) > MOST_RECORDS:
+        raise too_many()
     return parts
 
 
-def _parts_of_resource(data: bytes) -> list[Part]:
+class _Left:
+    """How many fields may still be looked at."""
+
+    def __init__(self, fields: int) -> None:
+        self.fields = fields
+
+    def take(self) -> None:
+        """One less. Raises BadExport where none is left."""
+        self.fields -= 1
+        if self.fields < 0:
+            raise too_many()
+
+
+def _parts_of_resource(data: bytes, left: _Left) -> list[Part]:
     resource = b""
     scopes: list[bytes] = []
-    for number, message in _messages(data):
+    for number, message in _messages(data, left):
         if number == _RESOURCE:
             resource += message
         elif number == _SCOPES:
@@ -51,7 +80,7 @@ def _parts_of_resource(data: bytes) -> list[Part]:
     for each in scopes:
         scope = b""
         records: list[bytes] = []
-        for number, message in _messages(each):
+        for number, message in _messages(each, left):
             if number == _SCOPE:
                 scope += message
             elif number == _RECORDS:
@@ -80,12 +109,13 @@ def varint(value: int) -> bytes:
     return bytes(written)
 
 
-def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
+def _messages(data: bytes, left: _Left) -> Iterator[tuple[int, bytes]]:
     """(number, bytes) of the fields of a message that are messages or texts; others are passed
-    over.
+    over. Raises BadExport.
     """
     place, end = 0, len(data)
     while place < end:
+        left.take()
         tag, place = _number(data, place)
         number, kind = tag >> 3, tag & 7
         if kind == _BYTES:

@@ -8,6 +8,7 @@ leaves no room are a random part of what waited.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -82,10 +83,14 @@ class Batches:
         if left.full:
             return []
         name, seed = self._settings.name, self._settings.seed
-        waiting = self._records.pending(name, 20 * BATCH_ROWS)
-        waiting.sort(key=lambda row: sampling.place(row.session, seed, "order"))
+        # Of all that waits: a part of it by any other order would be no random one, and what is
+        # left of the others would say nothing of them.
+        waiting = self._records.waiting(name)
         most = BATCH_ROWS if left.rows is None else min(BATCH_ROWS, left.rows)
-        return waiting[:most]
+        first = heapq.nsmallest(
+            most, waiting, key=lambda row: (sampling.place(row[1], seed, "order"), row[0])
+        )
+        return self._records.numbered(name, [number for number, _ in first])
 
     def begin(self, rows: Sequence[WatchRow], left: Room, now: float) -> WatchBatch | None:
         """Store a batch of these rows, and the file that holds them; None where none of them can be

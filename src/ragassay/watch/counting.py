@@ -25,6 +25,7 @@ from ragassay.store.watches import (
 )
 from ragassay.watch import sampling
 from ragassay.watch.marks import AMOUNTS, ERROR_RATE, Mark
+from ragassay.watch.reference import NAMES
 from ragassay.watch.settings import Settings
 from ragassay.watch.state import LATEST, DriftState, MarkState, State
 
@@ -241,7 +242,8 @@ class Drift:
     def add(self, rows: Sequence[WatchRow], seed: int) -> Alert | None:
         """Take a session; what is to be told where a scalar drifted."""
         hour = datetime.fromtimestamp(rows[0].received / 1000, UTC).hour
-        for name, value in _session_scalars(rows):
+        reference = self._state.reference or {}
+        for name, value in _session_scalars(rows, reference.get("made")):
             if name not in self.alarms and len(self.alarms) >= self.SCALARS:
                 continue
             fresh = DriftAlarm.fresh(self.ALPHA / self.SCALARS)
@@ -263,12 +265,16 @@ class Drift:
         return Alert("drift", name, text, {"sessions": seen, "evidence": alarm.evidence.value})
 
 
-def _session_scalars(rows: Sequence[WatchRow]) -> list[tuple[str, float]]:
-    """The mean of each scalar over the rows of a session, and of each score over those judged."""
+def _session_scalars(rows: Sequence[WatchRow], made: float | None) -> list[tuple[str, float]]:
+    """The mean of each scalar over the rows of a session, and of each score over those judged.
+    made: of the reference of this stream; what another one said of a row is left out.
+    """
     values: dict[str, list[float]] = {}
     for row in rows:
+        is_of_another = row.figures.get("reference") != made
         for name, value in row.figures.get("scalars", {}).items():
-            values.setdefault(name, []).append(value)
+            if not (is_of_another and name.startswith(NAMES)):
+                values.setdefault(name, []).append(value)
         if row.state != JUDGED:
             continue
         for metric, score in row.figures.get("scores", {}).items():

@@ -12,6 +12,7 @@ from typing import Any
 
 from ragassay.api import open_store
 from ragassay.runs.ticker import Tell
+from ragassay.tracing.job import Patience
 from ragassay.watch import settings as defaults
 from ragassay.watch.settings import make_settings
 from ragassay.watch.values import Traffic
@@ -33,6 +34,7 @@ def watch_traffic(  # plain: it is the signature, and what each argument means
     window_s: float = defaults.WINDOW_S,
     session_quiet_s: float = defaults.SESSION_QUIET_S,
     patience_s: float = defaults.PATIENCE_S,
+    quiet_s: float = 30.0,
     keep_days: float = defaults.KEEP_DAYS,
     collector: str = "",
     with_map: bool = False,
@@ -53,7 +55,8 @@ def watch_traffic(  # plain: it is the signature, and what each argument means
     "slack:https://...", "env:NAME", "command:...". allow_private: a webhook may redirect to a
     private address. label_share: of the judged rows, for people to label. window_s: seconds that
     the rates are over. session_quiet_s: after which a session is counted for alarms. patience_s:
-    that a sampled row waits at most. keep_days: that figures of rows are kept. collector: address
+    that a sampled row waits at most. quiet_s: without a new span until a trace is a row, as the
+    receiver has it. keep_days: that figures of rows are kept. collector: address
     of a collector of OpenTelemetry that is sent the results. with_map: also the map of the
     window's questions. every_s: go on with a step each so
     many seconds until SIGINT or SIGTERM; None for one step. shown: called with the first report of
@@ -81,7 +84,11 @@ def watch_traffic(  # plain: it is the signature, and what each argument means
         collector=collector,
         judging=judging,
     )
-    with open_store(store) as opened, Watcher(opened, chosen, now=now, tell=tell) as watcher:
+    traces = Patience(quiet_s=quiet_s)
+    with (
+        open_store(store) as opened,
+        Watcher(opened, chosen, now=now, tell=tell, patience=traces) as watcher,
+    ):
         watcher.step(patient=False)
         if every_s is None or watcher.interrupted:
             return watcher.report(with_map=with_map)

@@ -14,6 +14,7 @@ from ragassay.core import Interval
 from ragassay.scoring.intervals import MeanAccumulator
 from ragassay.scoring.reweighted import Reweighted, reweighted_mean
 from ragassay.store.watches import DROPPED, JUDGED, NAMED, PENDING, Rating, WatchRow
+from ragassay.watch.batches import NO_TEXT
 from ragassay.watch.marks import AMOUNTS
 
 MOST_ROWS = 200_000
@@ -128,7 +129,8 @@ def response_shares(rows: Sequence[WatchRow]) -> dict[int, float]:
     """
     by_time: dict[int, list[WatchRow]] = {}
     for row in rows:
-        if row.state in (JUDGED, PENDING, DROPPED):
+        # What no judge can say anything of says nothing of how many were judged.
+        if row.state in (JUDGED, PENDING, DROPPED) and row.reason != NO_TEXT:
             by_time.setdefault(_taken(row), []).append(row)
     shares: dict[int, float] = {}
     times: list[int] = []

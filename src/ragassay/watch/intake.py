@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -58,6 +59,9 @@ def new_rows(
     if reference is not None and found:
         for row, scalars in zip(found, reference.scalars(word_vectors(questions)), strict=True):
             row.figures["scalars"].update(scalars)
+        found = [
+            replace(row, figures={**row.figures, "reference": reference.made}) for row in found
+        ]
     return found
 
 

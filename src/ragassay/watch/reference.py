@@ -17,24 +17,33 @@ from ragassay.scoring.word_vectors import principal_axes, word_vectors
 
 SESSIONS = 100
 """Sessions whose questions make the reference."""
+NAMES = ("novelty", "wording ")
+"""How the scalars begin that a reference makes."""
 _AXES = 2
 _PLACES = 5
 
 
 class Reference:
-    """Mean and axes of word vectors."""
+    """Mean and axes of word vectors. made: when the stream began whose first questions they are of;
+    what two references say is not to be ranked together.
+    """
 
     def __init__(self, stored: Mapping[str, Any]) -> None:
         self.stored = dict(stored)
+        self.made: float | None = stored.get("made")
         self._mean = np.array(stored["mean"], dtype=np.float32)
         self._axes = np.array(stored["axes"], dtype=np.float32)
 
     @classmethod
-    def of(cls, questions: Sequence[str]) -> Reference:
+    def of(cls, questions: Sequence[str], made: float) -> Reference:
         """The reference that these questions make."""
         mean, axes, _ = principal_axes(word_vectors(questions), _AXES)
         return cls(
-            {"mean": np.round(mean, _PLACES).tolist(), "axes": np.round(axes, _PLACES).tolist()}
+            {
+                "mean": np.round(mean, _PLACES).tolist(),
+                "axes": np.round(axes, _PLACES).tolist(),
+                "made": made,
+            }
         )
 
     def scalars(self, vectors: NDArray[np.float32]) -> list[dict[str, float]]:

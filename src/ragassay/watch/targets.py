@@ -277,8 +277,21 @@ async def _resolved(host: str, port: int, private: bool) -> list[Any]:
 
 def _is_public(address: str) -> bool:
     ip = ipaddress.ip_address(address.partition("%")[0])
-    mapped = getattr(ip, "ipv4_mapped", None)
-    return (mapped or ip).is_global and not ip.is_multicast
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip.is_site_local or any(ip in network for network in _TRANSLATED):
+            return False  # an address of IPv4 may be inside, which a translator would reach
+        if ip.ipv4_mapped is not None:
+            return ip.ipv4_mapped.is_global and not ip.ipv4_mapped.is_multicast
+    return ip.is_global and not ip.is_multicast
+
+
+_TRANSLATED = tuple(
+    map(
+        ipaddress.IPv6Network,
+        ("::/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"),
+    )
+)
+"""Networks of IPv6 whose addresses hold one of IPv4: compatible ones, SIIT, NAT64, 6to4, Teredo."""
 
 
 class _Pinned:

@@ -16,7 +16,7 @@ from ragassay.report import as_json
 from ragassay.runs.ticker import Tell
 from ragassay.store import Store
 from ragassay.store.watches import COUNTED, Totals, WatchRow
-from ragassay.tracing.job import AssemblyJob
+from ragassay.tracing.job import AssemblyJob, Patience
 from ragassay.watch import labelling, results
 from ragassay.watch.batches import NO_BUDGET, Batches, Outcome
 from ragassay.watch.budgets import LONGEST_S
@@ -65,8 +65,10 @@ class Watcher:
         *,
         now: Callable[[], float] = time.time,
         tell: Tell | None = None,
+        patience: Patience | None = None,
     ) -> None:
         self._store = store
+        self._patience = patience or Patience()
         self._records = store.watch_records
         self._settings = settings
         self._clock = now
@@ -141,7 +143,7 @@ class Watcher:
         that judging and alarms wait for no traffic.
         """
         begun = time.monotonic()
-        AssemblyJob(self._store.span_records).catch_up(seconds=_ASSEMBLY_S)
+        AssemblyJob(self._store.span_records, self._patience).catch_up(seconds=_ASSEMBLY_S)
         self._outrun = time.monotonic() - begun >= _ASSEMBLY_S
 
     def _take_ratings(self) -> None:
@@ -314,7 +316,7 @@ class Watcher:
                 break
         texts = [text for _, text in questions_of(found, self._store.span_records)]
         if len(texts) >= SESSIONS // 2:
-            drift.reference = Reference.of(texts).stored
+            drift.reference = Reference.of(texts, drift.since).stored
 
     def _sweep(self) -> None:
         """Let go of rows that are older than is kept; the stream of drift begins anew as often."""
