@@ -97,8 +97,12 @@ class Aside:
         for name in ASIDE:
             for split in ("dev", "test", "official_test"):
                 for row in rows(data, name, split):
-                    for context in row["contexts"]:
-                        self._runs |= runs(context)
+                    self.add(*row["contexts"])
+
+    def add(self, *texts: str) -> None:
+        """Put texts aside."""
+        for text in texts:
+            self._runs |= runs(text)
 
     def shares(self, text: str) -> bool:
         """Whether half of the text's runs stand in a dev or test text."""
