@@ -1,5 +1,4 @@
-"""How the network is fitted: batches of about equal length, sets in balance, one loss for each
-head.
+"""How the network is fitted: one loss for each head, and a stage that can be taken up again.
 
 A pair that people only called unsupported is told so: the loss is that of contradicted and not
 mentioned together.
@@ -9,71 +8,51 @@ from __future__ import annotations
 
 import math
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
+from training.draws import Recipe, padded
+from training.keeper import Keeper, State
 from training.measure import support_odds
 from training.network import LAYERS, Network
 from training.pairs import PAD, Pair
 
-Floats = NDArray[np.float64]
-# Tokens in a batch, padding included; a step on two cores takes about a second.
-TOKENS = 6144
-# Pairs of a task in a batch at most: short ones would otherwise get few steps. Answers are short
-# and cheap.
-MOST = {"support": 48, "relevance": 32, "answer": 96}
+# Seconds between two lines of progress, two looks at development rows at least; looks take a tenth
+# of the time at most.
+TOLD, LOOKED, LOOKS = 60.0, 900.0, 0.1
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """steps: how long. rate: the highest learning rate; decay: what a layer has of the rate of the
-    one above it.
-
-    average: share of the steps at the end whose weights are averaged. power: a set of n pairs is
-    drawn n^power often among the sets of its task; made: share of a task's draws that are made
-    examples; shares: of the tasks. span: weight of the span head's loss. smooth: label smoothing.
-    general: only texts and rows of sets that groundedness is not measured on, so that every
-    leave-one-set-out run can begin from the same weights.
-    """
-
-    steps: int
-    rate: float = 5e-5
-    warmup: float = 0.1
-    decay: float = 0.9
-    weight_decay: float = 0.01
-    average: float = 0.3
-    power: float = 0.5
-    made: float = 0.3
-    shares: tuple[tuple[str, float], ...] = (
-        ("support", 0.6),
-        ("relevance", 0.15),
-        ("answer", 0.25),
-    )
-    span: float = 0.5
-    smooth: float = 0.05
-    seed: int = 20261121
-    tokens: int = TOKENS
-    general: bool = False
-
-
-def padded(length: int) -> int:
-    """The length that a batch is padded to. Few different shapes: the CPU's kernels are made anew
-    for each.
-    """
-    return -(-length // 32) * 32
+@cache
+def halves(device: str) -> bool:
+    """Whether the device multiplies numbers of 16 bits faster than those of 32."""
+    if device != "cpu":
+        return True
+    about = Path("/proc/cpuinfo")
+    return about.exists() and "amx_bf16" in about.read_text(encoding="utf-8")
 
 
 class Batch:
-    """Pairs of one task as padded tensors."""
+    """Pairs of one task as padded tensors. asked: how many tokens the heads read; all of the text's
+    where parts of it are told or `spans` are asked for, else [CLS] alone.
+    """
 
-    def __init__(self, pairs: Sequence[Pair], device: torch.device) -> None:
-        longest = padded(max(len(p.ids) for p in pairs))
+    def __init__(
+        self,
+        pairs: Sequence[Pair],
+        device: torch.device,
+        *,
+        spans: bool = False,
+    ) -> None:
+        # bf16 kernels are made anew for each shape, fp32 ones are not
+        longest = padded(max(len(p.ids) for p in pairs), 32 if halves(device.type) else 8)
         ids = np.full((len(pairs), longest), PAD, np.int64)
         types = np.zeros((len(pairs), longest), np.int64)
         mask = np.zeros((len(pairs), longest), np.bool_)
@@ -91,6 +70,16 @@ class Batch:
         self.label = torch.tensor([p.label for p in pairs], dtype=torch.float32, device=device)
         self.kind = torch.tensor([p.kind for p in pairs], device=device)
         self.task = pairs[0].task
+        told = spans or any(p.faults is not None for p in pairs)
+        self.asked = 1 + (max(p.text for p in pairs) if told else 0)
+
+
+def ran(network: Network, batch: Batch) -> dict[str, Tensor]:
+    """The logits of a batch."""
+    kind = batch.ids.device.type
+    with torch.autocast(kind, torch.bfloat16, enabled=halves(kind)):
+        out: dict[str, Tensor] = network(batch.ids, batch.types, batch.mask, batch.asked)
+    return out
 
 
 def loss_of(out: Mapping[str, Tensor], batch: Batch, recipe: Recipe) -> Tensor:
@@ -110,13 +99,12 @@ def loss_of(out: Mapping[str, Tensor], batch: Batch, recipe: Recipe) -> Tensor:
         which = -(told[known].gather(1, batch.kind[known, None])[:, 0] - no[known])
         loss = loss.index_add(0, known.nonzero()[:, 0], 0.5 * which)
     total = loss.mean()
-    asked = batch.faults >= 0
+    faults = batch.faults[:, : batch.asked]
+    asked = faults >= 0
     if recipe.span and asked.any():
         odds = out["span"].float()
         each = (
-            functional.binary_cross_entropy_with_logits(
-                odds, batch.faults.clamp_min(0), reduction="none"
-            )
+            functional.binary_cross_entropy_with_logits(odds, faults.clamp_min(0), reduction="none")
             * asked
         )
         rows = asked.any(1)
@@ -125,65 +113,6 @@ def loss_of(out: Mapping[str, Tensor], batch: Batch, recipe: Recipe) -> Tensor:
             + recipe.span * (each.sum(1)[rows] / asked.sum(1)[rows]).mean() * rows.float().mean()
         )
     return total
-
-
-def odds_of_sets(sizes: Mapping[tuple[str, str], int], recipe: Recipe) -> Floats:
-    """How often each (task, set) is drawn, in the order of the keys."""
-    odds = np.array([size**recipe.power for size in sizes.values()])
-    made = np.array([source.startswith("made:") for _, source in sizes])
-    result = np.zeros(len(odds))
-    for task, share in recipe.shares:
-        of_task = np.array([t == task for t, _ in sizes])
-        parts = [(of_task & made, recipe.made), (of_task & ~made, 1 - recipe.made)]
-        parts = [(at, part) for at, part in parts if at.any() and part]
-        for at, part in parts:
-            result[at] = share * part / sum(p for _, p in parts) * odds[at] / odds[at].sum()
-    return np.asarray(result / result.sum(), np.float64)
-
-
-def draw(
-    pairs: Sequence[Pair], recipe: Recipe, generator: np.random.Generator
-) -> Iterable[list[Pair]]:
-    """Batches without end, the classes of a set alike; a batch holds one task and about equal
-    lengths.
-    """
-    members: dict[tuple[str, str], dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for index, p in enumerate(pairs):
-        members[p.task, p.source][p.label].append(index)
-    keys = sorted(members)
-    odds = odds_of_sets({k: sum(map(len, members[k].values())) for k in keys}, recipe)
-    queues: dict[tuple[tuple[str, str], int], list[int]] = {}
-
-    def one() -> int:
-        key = keys[int(generator.choice(len(keys), p=odds))]
-        labels = sorted(members[key])
-        label = labels[int(generator.integers(len(labels)))]
-        queue = queues.setdefault((key, label), [])
-        if not queue:
-            queue.extend(generator.permutation(members[key][label]).tolist())
-        return queue.pop()
-
-    while True:
-        # A stock of pairs is drawn, sorted by length and cut into batches, which go out in random
-        # order.
-        stock = [one() for _ in range(1024)]
-        batches: list[list[Pair]] = []
-        for task in ("support", "relevance", "answer"):
-            of_task = sorted(
-                (i for i in stock if pairs[i].task == task), key=lambda i: len(pairs[i].ids)
-            )
-            held: list[Pair] = []
-            for i in of_task:
-                if (held and (len(held) + 1) * padded(len(pairs[i].ids)) > recipe.tokens) or len(
-                    held
-                ) == MOST[task]:
-                    batches.append(held)
-                    held = []
-                held.append(pairs[i])
-            if held:
-                batches.append(held)
-        for at in generator.permutation(len(batches)):
-            yield batches[at]
 
 
 def groups(network: Network, recipe: Recipe) -> list[dict[str, object]]:
@@ -214,66 +143,172 @@ def groups(network: Network, recipe: Recipe) -> list[dict[str, object]]:
     return result
 
 
-def train(
-    network: Network,
-    pairs: Sequence[Pair],
-    recipe: Recipe,
-    every: int = 0,
-) -> None:
-    """Fit the network in place; at the end it holds the average of the last steps' weights. every:
-    steps between two lines of progress.
-    """
-    torch.manual_seed(recipe.seed)
-    # so that a stage gives the same whether the one before it ran in this process or not
-    network.dropout.renew()
-    generator = np.random.default_rng(recipe.seed)
-    optimiser = torch.optim.AdamW(
-        groups(network, recipe), lr=recipe.rate, betas=(0.9, 0.98), eps=1e-6, foreach=True
-    )
-    average: dict[str, Tensor] = {}
-    kept = 0
-    started = time.monotonic()
-    losses: dict[str, list[float]] = defaultdict(list)
-    network.train()
-    device = next(network.parameters()).device
-    for step, chosen in enumerate(draw(pairs, recipe, generator)):
-        if step == recipe.steps:
-            break
-        done = step / recipe.steps
+class Fitting:
+    """A network on its way through a stage: what a step changes, and can be written down."""
+
+    def __init__(self, network: Network, recipe: Recipe) -> None:
+        torch.manual_seed(recipe.seed)
+        # so that a stage gives the same whether the one before it ran in this process or not
+        network.dropout.renew()
+        self.network, self.recipe, self.step = network, recipe, 0
+        self._optimiser = torch.optim.AdamW(
+            groups(network, recipe), lr=recipe.rate, betas=(0.9, 0.98), eps=1e-6, foreach=True
+        )
+        self._average: dict[str, Tensor] = {}
+        self._kept = 0
+        self._device = next(network.parameters()).device
+
+    def _fitted(self) -> Iterator[tuple[str, Tensor]]:
+        return ((n, v) for n, v in self.network.named_parameters() if v.requires_grad)
+
+    def learn(self, chosen: Sequence[Pair]) -> tuple[str, float]:
+        """One step; the task of its batch, and the loss."""
+        recipe, done = self.recipe, self.step / self.recipe.steps
         share = (
             min(1.0, done / recipe.warmup)
             if done < recipe.warmup
             else 0.5 + 0.5 * math.cos(math.pi * (done - recipe.warmup) / (1 - recipe.warmup))
         )
-        for group in optimiser.param_groups:
+        for group in self._optimiser.param_groups:
             group["lr"] = group["top"] * max(share, 0.02)
-        batch = Batch(chosen, device)
-        with torch.autocast(device.type, torch.bfloat16):
-            out = network(batch.ids, batch.types, batch.mask)
+        self.network.train()
+        batch = Batch(chosen, self._device)
+        out = ran(self.network, batch)
         loss = loss_of(out, batch, recipe)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_([p for p in network.parameters() if p.grad is not None], 1.0)
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
-        losses[batch.task].append(float(loss.detach()))
+        torch.nn.utils.clip_grad_norm_(
+            [p for p in self.network.parameters() if p.grad is not None], 1.0
+        )
+        self._optimiser.step()
+        self._optimiser.zero_grad(set_to_none=True)
         if done >= 1 - recipe.average:
-            kept += 1
-            for name, value in network.named_parameters():
-                if value.requires_grad:
-                    average.setdefault(name, torch.zeros_like(value)).add_(value.detach())
-        if every and (step + 1) % every == 0:
-            means = {
-                task: round(float(np.mean(found[-every:])), 3) for task, found in losses.items()
-            }
-            print(
-                f"  step {step + 1}/{recipe.steps} {time.monotonic() - started:.0f} s {means}",
-                flush=True,
-            )
-    with torch.no_grad():
-        for name, value in network.named_parameters():
-            if name in average:
-                value.copy_(average[name] / kept)
-    network.eval()
+            self._kept += 1
+            for name, value in self._fitted():
+                self._average.setdefault(name, torch.zeros_like(value)).add_(value.detach())
+        self.step += 1
+        return batch.task, float(loss.detach())
+
+    def state(self) -> State:
+        """All of it, as `take_up` reads it."""
+        return {
+            "recipe": repr(self.recipe),
+            "step": self.step,
+            "network": {name: value.detach() for name, value in self._fitted()},
+            "optimiser": self._optimiser.state_dict(),
+            "average": self._average,
+            "kept": self._kept,
+            "chance": torch.get_rng_state(),
+        }
+
+    def take_up(self, state: State) -> None:
+        """Go on from a state of the same recipe."""
+        if state["recipe"] != repr(self.recipe):
+            raise ValueError(f"the state is of another recipe: {state['recipe']}")
+        self.step, self._kept, self._average = state["step"], state["kept"], state["average"]
+        with torch.no_grad():
+            for name, value in self._fitted():
+                value.copy_(state["network"][name])
+        self._optimiser.load_state_dict(state["optimiser"])
+        kind = self._device.type
+        # the table is drawn from the seed, as it was; then chance goes on where it stood
+        with torch.autocast(kind, torch.bfloat16, enabled=halves(kind)):
+            self.network.dropout.fill(self._device)
+        torch.set_rng_state(state["chance"])
+
+    def finish(self) -> None:
+        """Give the network the average of the last steps' weights."""
+        with torch.no_grad():
+            for name, value in self._fitted():
+                if name in self._average:
+                    value.copy_(self._average[name] / self._kept)
+        self.network.eval()
+
+
+class Progress:
+    """Lines of progress: losses, tokens a second, when the stage ends."""
+
+    def __init__(self, steps: int) -> None:
+        self._steps = steps
+        self._took: deque[float] = deque(maxlen=200)
+        self._clear()
+
+    def _clear(self) -> None:
+        self._since, self._tokens = time.monotonic(), 0
+        self._losses: dict[str, list[float]] = defaultdict(list)
+
+    def note(self, step: int, chosen: Sequence[Pair], task: str, loss: float, took: float) -> None:
+        """Count a step, and print a line when one is due."""
+        self._tokens += sum(len(p.ids) for p in chosen)
+        self._losses[task].append(loss)
+        self._took.append(took)
+        passed = time.monotonic() - self._since
+        if passed < TOLD and step != self._steps:
+            return
+        means = {task: round(float(np.mean(found)), 3) for task, found in self._losses.items()}
+        left = float(np.mean(self._took)) * (self._steps - step)
+        end = time.strftime("%d %H:%M", time.localtime(time.time() + left))
+        print(
+            f"  step {step}/{self._steps} {means} {self._tokens / passed:.0f} tokens/s,"
+            f" {left / 60:.0f} min left, end {end}",
+            flush=True,
+        )
+        self._clear()
+
+
+class Looks:
+    """When figures are printed, and how long that took."""
+
+    def __init__(self, look: Callable[[Network], str] | None) -> None:
+        self._look, self._last, self._wait = look, time.monotonic(), LOOKED
+
+    def due(self) -> bool:
+        """Whether it is time again."""
+        return self._look is not None and time.monotonic() - self._last > self._wait
+
+    def look(self, network: Network, when: str) -> None:
+        """Print them."""
+        if self._look is None:
+            return
+        started = time.monotonic()
+        found = self._look(network)
+        self._last = time.monotonic()
+        took = self._last - started
+        self._wait = max(LOOKED, took * (1 / LOOKS - 1))
+        print(f"  {when}: {found} ({took:.0f} s)", flush=True)
+
+
+def train(
+    network: Network,
+    chosen: Iterable[list[Pair]],
+    recipe: Recipe,
+    *,
+    keeper: Keeper | None = None,
+    look: Callable[[Network], str] | None = None,
+) -> None:
+    """Fit the network in place on batches; at the end it holds the average of the last steps'
+    weights. keeper: where the stage is written down, and taken up when it is there; look: figures
+    that are printed at the beginning, now and then, and at the end.
+    """
+    fitting, progress = Fitting(network, recipe), Progress(recipe.steps)
+    state = keeper.read() if keeper else None
+    if state:
+        fitting.take_up(state)
+        print(f"  goes on at step {fitting.step}", flush=True)
+    looks = Looks(look)
+    if not fitting.step:
+        looks.look(network, "before")
+    for batch in islice(chosen, fitting.step, recipe.steps):
+        started = time.monotonic()
+        task, loss = fitting.learn(batch)
+        progress.note(fitting.step, batch, task, loss, time.monotonic() - started)
+        if keeper:
+            keeper.mind(fitting.state)
+        if looks.due() and fitting.step < recipe.steps:
+            if keeper:
+                keeper.write(fitting.state())
+            looks.look(network, f"step {fitting.step}")
+    fitting.finish()
+    looks.look(network, "after")
 
 
 @torch.no_grad()
@@ -309,9 +344,8 @@ def predict(network: Network, pairs: Sequence[Pair], tokens: int = 16384) -> NDA
         ):
             stop += 1
         chosen = [pairs[i] for i in order[at:stop]]
-        batch = Batch(chosen, device)
-        with torch.autocast(device.type, torch.bfloat16):
-            out = network(batch.ids, batch.types, batch.mask)
+        batch = Batch(chosen, device, spans=chosen[0].task == "support")
+        out = ran(network, batch)
         odds = out[batch.task].float().cpu().numpy()
         spans = out["span"].float().cpu().numpy()
         for row, i in enumerate(order[at:stop]):

@@ -2,7 +2,7 @@
 the human rows.
 
     python training/learning_curve.py BASE [--work build/training] [--out build/training/checkpoint]
-    [--scale 1]
+    [--scale 1] [--start WEIGHTS] [--replay]
 
 Every run is the second stage from the weights of the first, on a share of the rows that people
 labelled (whole groups, also where examples were made from their labels) and all other made
@@ -22,7 +22,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 import numpy as np  # noqa: E402
 from training.calibrate import LOOKED_AT, development  # noqa: E402
 from training.combine import Figures, fit, line_inputs  # noqa: E402
-from training.learn import predict, train  # noqa: E402
+from training.learn import predict  # noqa: E402
 from training.measure import by_set, support_odds  # noqa: E402
 from training.network import load  # noqa: E402
 from training.prepare_pairs import figure_names  # noqa: E402
@@ -33,17 +33,18 @@ SHARES = (0.0, 0.1, 0.3, 1.0)
 
 
 def main() -> None:
-    options, out, recipe = again(__doc__)
+    options, out, run = again(__doc__)
     human, made = prepared(options.work, "train"), prepared(options.work, "made")
     aside = [p for p in development(options.work) if p.task == "support"]
     own = [p for p in aside if not p.source.startswith("made:")]
     y, sources = np.array([p.label for p in own]), [p.source for p in own]
     points = []
     for share in SHARES:
-        network = load(out / "stage1.safetensors")
         pairs = taken([*human, *made], (), share)
         if share:
-            train(network, pairs, recipe, every=200)
+            network, steps = run(pairs)
+        else:
+            network, steps = load(options.start or out / "stage1.safetensors"), 0
         logits = predict(network, aside)
         told = logits[[i for i, p in enumerate(aside) if not p.source.startswith("made:")]]
         used = [i for i, p in enumerate(aside) if p.source not in LOOKED_AT]
@@ -72,9 +73,7 @@ def main() -> None:
         )
         print({name: round(value, 3) for name, value in points[-1].items()}, flush=True)
     result = {
-        "note": (
-            f"Second stage of {recipe.steps} steps from the first; means over development sets."
-        ),
+        "note": (f"Second stage of {steps} steps from the first; means over development sets."),
         "points": points,
     }
     path = ROOT / "benchmarks/results/offline_learning_curve.json"

@@ -35,13 +35,19 @@ class Dropout(nn.Module):
         """Draw the table anew with the next batch."""
         self._noise = None
 
+    def fill(self, device: torch.device) -> None:
+        """Draw the table, where there is none."""
+        if self._noise is None:
+            half = torch.is_autocast_enabled(device.type)
+            self._noise = (torch.rand(self.ROOM, device=device) >= self.rate).to(
+                torch.bfloat16 if half else torch.float32
+            ) / (1 - self.rate)
+
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or not self.rate or x.numel() >= self.ROOM:
             return x
-        if self._noise is None:
-            self._noise = (torch.rand(self.ROOM, device=x.device) >= self.rate).to(
-                torch.bfloat16
-            ) / (1 - self.rate)
+        self.fill(x.device)
+        assert self._noise is not None
         at = int(torch.randint(self.ROOM - x.numel(), ()))
         return x * self._noise[at : at + x.numel()].view_as(x).to(x.dtype)
 
@@ -59,9 +65,19 @@ class Block(nn.Module):
         self.norm2 = nn.LayerNorm(WIDTH, eps=EPSILON)
         self.dropout = dropout
 
-    def forward(self, x: Tensor, hidden: Tensor) -> Tensor:
+    def forward(self, x: Tensor, hidden: Tensor, asked: int | None = None) -> Tensor:
+        """The states of the first `asked` tokens, or of all."""
         batch, length, _ = x.shape
-        q, k, v = self.qkv(x).view(batch, length, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+        if asked is None:
+            q, k, v = self.qkv(x).view(batch, length, 3, HEADS, -1).permute(2, 0, 3, 1, 4)
+        else:
+            weight, bias = self.qkv.weight, self.qkv.bias
+            seen = functional.linear(x, weight[WIDTH:], bias[WIDTH:])
+            k, v = seen.view(batch, length, 2, HEADS, -1).permute(2, 0, 3, 1, 4)
+            x = x[:, :asked]
+            length = x.shape[1]
+            q = functional.linear(x, weight[:WIDTH], bias[:WIDTH])
+            q = q.view(batch, length, HEADS, -1).transpose(1, 2)
         # Written out: on a CPU the backward pass of torch's fused attention takes longer than all
         # the rest together.
         odds = (q * (WIDTH // HEADS) ** -0.5) @ k.transpose(-1, -2) + hidden
@@ -95,9 +111,9 @@ class Network(nn.Module):
             nn.init.normal_(head.weight, std=0.02)
             nn.init.zeros_(head.bias)
 
-    def states(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
-        """Last hidden states [batch, length, WIDTH]. mask [batch, length]: True where there is a
-        token.
+    def states(self, ids: Tensor, types: Tensor, mask: Tensor, asked: int | None = None) -> Tensor:
+        """Last hidden states [batch, length, WIDTH], of the first `asked` tokens where that is
+        given. mask [batch, length]: True where there is a token.
         """
         places = torch.arange(ids.shape[1], device=ids.device)
         x = self.norm(self.words(ids) + self.positions(places) + self.types(types))
@@ -108,12 +124,18 @@ class Network(nn.Module):
         hidden = torch.zeros(mask.shape, dtype=x.dtype, device=x.device).masked_fill_(~mask, -1e4)[
             :, None, None, :
         ]
-        for block in self.blocks:
+        for block in self.blocks[:-1]:
             x = block(x, hidden)
-        return x
+        # Only [CLS] and the tokens of the text are read; the last layer leaves the others out, a
+        # seventh of a step.
+        last: Tensor = self.blocks[-1](x, hidden, asked)
+        return last
 
-    def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> dict[str, Tensor]:
-        x = self.states(ids, types, mask)
+    def forward(
+        self, ids: Tensor, types: Tensor, mask: Tensor, asked: int | None = None
+    ) -> dict[str, Tensor]:
+        """asked: how many tokens the span head reads; all of them where it is not given."""
+        x = self.states(ids, types, mask, asked)
         first = self.dropout(x[:, 0])
         out = {name: self.heads[name](first) for name in ("support", "relevance", "answer")}
         out["span"] = self.heads["span"](x)[..., 0]

@@ -6,7 +6,10 @@ GPU is used when there is one.
 Writes model.safetensors (BERT's names and the heads) and tokenizer.json. `--leave SET ...` keeps
 the rows of sets out (leave-one-set-out); `--share 0.25` takes a part of the labelled groups
 (learning curve); `--scale 0.3` makes every stage shorter; `--start FILE --stage N` goes on from the
-weights that a stage wrote (stage1.safetensors ...).
+weights that a stage wrote (stage1.safetensors ...). `--replay` draws as many tokens of the
+entailment pack again in the second stage as a third of it has, beside as many of the others as
+without it. `--keep FOLDER` writes the state of each stage there every ten minutes and on SIGTERM,
+and `--resume` goes on from it.
 """
 
 from __future__ import annotations
@@ -15,20 +18,27 @@ import argparse
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
+import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from safetensors.torch import save_file  # noqa: E402
+from training.draws import Bundle, Bundles, Recipe, Rows, batches, mixed  # noqa: E402
+from training.entailment import SHARES, part_of  # noqa: E402
 from training.export_model import find_model  # noqa: E402
-from training.learn import Recipe, train  # noqa: E402
+from training.keeper import Keeper  # noqa: E402
+from training.learn import train  # noqa: E402
 from training.network import Network, load, to_bert  # noqa: E402
 from training.offline_data import MEASURED  # noqa: E402
 from training.pairs import Pair  # noqa: E402
+from training.prepare_entailment import pack  # noqa: E402
 from training.prepare_pairs import arguments  # noqa: E402
 from training.prepare_pairs import load as prepared  # noqa: E402
 
@@ -58,18 +68,75 @@ STAGES = (
 )
 
 
-def again(text: str | None) -> tuple[argparse.Namespace, Path, Recipe]:
-    """The options of a step that runs the second stage again, the checkpoint's folder, and the
-    recipe at `--scale`.
+# What is drawn of the entailment pack again in the second stage: the tokens of a third of it.
+REPLAYED = 1 / 3
+
+
+def drawn(
+    pairs: Sequence[Pair], recipe: Recipe, bundles: Sequence[Bundle] = ()
+) -> Iterator[list[Pair]]:
+    """The batches of a stage."""
+    generator = np.random.default_rng(recipe.seed)
+    rows = Rows(pairs, recipe, generator)
+    if not recipe.bundled:
+        return batches(rows, recipe, generator)
+    parts = {b[0].source: part_of(b[0].source) for b in bundles}
+    packed = Bundles(bundles, parts, SHARES, generator)
+    return batches(mixed(rows, packed, recipe.bundled, generator), recipe, generator)
+
+
+def _tokens_of_a_batch(chosen: Iterator[list[Pair]]) -> float:
+    return float(np.mean([sum(len(p.ids) for p in batch) for batch in islice(chosen, 500)]))
+
+
+def with_replay(
+    recipe: Recipe, pairs: Sequence[Pair], bundles: Sequence[Bundle], scale: float
+) -> Recipe:
+    """The recipe with a part of the entailment pack on top of what it draws."""
+    before = recipe.steps * _tokens_of_a_batch(drawn(pairs, recipe))
+    again = scale * REPLAYED * sum(len(p.ids) for bundle in bundles for p in bundle)
+    recipe = replace(recipe, bundled=again / (before + again))
+    each = _tokens_of_a_batch(drawn(pairs, recipe, bundles))
+    return replace(recipe, steps=round((before + again) / each))
+
+
+def scaled(
+    recipe: Recipe, scale: float, pairs: Sequence[Pair], bundles: Sequence[Bundle]
+) -> Recipe:
+    """A stage's recipe at a share of its steps, with the pack replayed where there is one."""
+    recipe = replace(recipe, steps=max(1, round(recipe.steps * scale)))
+    return with_replay(recipe, pairs, bundles, scale) if bundles else recipe
+
+
+class Again(NamedTuple):
+    """A network that the second stage was run on, and in how many steps."""
+
+    network: Network
+    steps: int
+
+
+def again(text: str | None) -> tuple[argparse.Namespace, Path, Callable[[list[Pair]], Again]]:
+    """The options of a step that runs the second stage again, the checkpoint's folder, and how the
+    stage is run on pairs: from `--start`, at `--scale`, with `--replay`.
     """
     parser = arguments(text)
     parser.add_argument("--out", type=Path)
     parser.add_argument(
         "--scale", type=float, default=1.0, help="share of the second stage's steps"
     )
+    parser.add_argument("--start", type=Path, help="weights that the second stage begins from")
+    parser.add_argument("--replay", action="store_true", help="a third of the pack again")
     options = parser.parse_args()
-    recipe = replace(STAGES[-1], steps=max(1, round(STAGES[-1].steps * options.scale)))
-    return options, options.out or options.work / "checkpoint", recipe
+    out = options.out or options.work / "checkpoint"
+    bundles = pack(options.work) if options.replay else []
+
+    def run(pairs: list[Pair]) -> Again:
+        recipe = scaled(STAGES[-1], options.scale, pairs, bundles)
+        network = load(options.start or out / "stage1.safetensors")
+        train(network, drawn(pairs, recipe, bundles), recipe)
+        return Again(network, recipe.steps)
+
+    return options, out, run
 
 
 def write(network: Network, path: Path) -> None:
@@ -115,6 +182,9 @@ def main() -> None:
     parser.add_argument("--start", type=Path, help="weights to begin from")
     parser.add_argument("--stage", type=int, default=1, help="the first stage to run")
     parser.add_argument("--scale", type=float, default=1.0, help="share of every stage's steps")
+    parser.add_argument("--replay", action="store_true", help="a third of the pack again, at last")
+    parser.add_argument("--keep", type=Path, help="folder of the states of the stages")
+    parser.add_argument("--resume", action="store_true", help="go on from the state in --keep")
     options = parser.parse_args()
     out = options.out or options.work / "checkpoint"
     pairs = taken(
@@ -131,14 +201,14 @@ def main() -> None:
     if torch.cuda.is_available():
         network.cuda()
     for number, recipe in enumerate(STAGES[options.stage - 1 :], options.stage):
-        print(f"stage {number}")
         used = [p for p in pairs if not of_set(p, MEASURED)] if recipe.general else pairs
-        train(
-            network,
-            used,
-            replace(recipe, steps=max(1, round(recipe.steps * options.scale))),
-            every=200,
-        )
+        bundles = pack(options.work) if options.replay and number == len(STAGES) else []
+        recipe = scaled(recipe, options.scale, used, bundles)
+        print(f"stage {number}: {recipe}", flush=True)
+        keeper = None
+        if options.keep:
+            keeper = Keeper(options.keep / f"stage{number}", resume=options.resume)
+        train(network, drawn(used, recipe, bundles), recipe, keeper=keeper)
         write(network, out / f"stage{number}.safetensors")
     write(network, out / "model.safetensors")
 
