@@ -204,7 +204,8 @@ class Fitting:
         """Go on from a state of the same recipe."""
         if state["recipe"] != repr(self.recipe):
             raise ValueError(f"the state is of another recipe: {state['recipe']}")
-        self.step, self._kept, self._average = state["step"], state["kept"], state["average"]
+        self.step, self._kept = state["step"], state["kept"]
+        self._average = {n: value.to(self._device) for n, value in state["average"].items()}
         with torch.no_grad():
             for name, value in self._fitted():
                 value.copy_(state["network"][name])

@@ -20,6 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
+import torch  # noqa: E402
 from training.draws import Recipe  # noqa: E402
 from training.export_model import find_model  # noqa: E402
 from training.glance import Glance  # noqa: E402
@@ -60,6 +61,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         maker = Maker(WEIGHTS, find_model(options.base, Path(scratch)) / "tokenizer.json")
     network = load(options.start or out / "stage1.safetensors")
+    if torch.cuda.is_available():
+        network.cuda()
     pairs = [*prepared(options.work, "train"), *prepared(options.work, "made")]
     chosen = drawn(pairs, recipe, pack(options.work))
     train(network, chosen, recipe, keeper=keeper, look=Glance(options.work, maker))

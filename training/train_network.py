@@ -9,7 +9,8 @@ the rows of sets out (leave-one-set-out); `--share 0.25` takes a part of the lab
 weights that a stage wrote (stage1.safetensors ...). `--replay` draws as many tokens of the
 entailment pack again in the second stage as a third of it has, beside as many of the others as
 without it. `--keep FOLDER` writes the state of each stage there every ten minutes and on SIGTERM,
-and `--resume` goes on from it.
+and `--resume` goes on from it. `--look` prints figures of development rows now and then
+(training/glance.py; after prepare_entailment.py).
 """
 
 from __future__ import annotations
@@ -33,13 +34,14 @@ from safetensors.torch import save_file  # noqa: E402
 from training.draws import Bundle, Bundles, Recipe, Rows, batches, mixed  # noqa: E402
 from training.entailment import SHARES, part_of  # noqa: E402
 from training.export_model import find_model  # noqa: E402
+from training.glance import Glance  # noqa: E402
 from training.keeper import Keeper  # noqa: E402
 from training.learn import train  # noqa: E402
 from training.network import Network, load, to_bert  # noqa: E402
 from training.offline_data import MEASURED  # noqa: E402
-from training.pairs import Pair  # noqa: E402
+from training.pairs import Maker, Pair  # noqa: E402
 from training.prepare_entailment import pack  # noqa: E402
-from training.prepare_pairs import arguments  # noqa: E402
+from training.prepare_pairs import WEIGHTS, arguments  # noqa: E402
 from training.prepare_pairs import load as prepared  # noqa: E402
 
 # How the shipped weights were made (docs/decisions/0011-training-the-judge.md): first made examples
@@ -185,6 +187,7 @@ def main() -> None:
     parser.add_argument("--replay", action="store_true", help="a third of the pack again, at last")
     parser.add_argument("--keep", type=Path, help="folder of the states of the stages")
     parser.add_argument("--resume", action="store_true", help="go on from the state in --keep")
+    parser.add_argument("--look", action="store_true", help="look at development rows meanwhile")
     options = parser.parse_args()
     out = options.out or options.work / "checkpoint"
     pairs = taken(
@@ -196,10 +199,12 @@ def main() -> None:
         folder = find_model(options.base, Path(scratch))
         out.mkdir(parents=True, exist_ok=True)
         (out / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
+        maker = Maker(WEIGHTS, folder / "tokenizer.json")
         torch.manual_seed(STAGES[0].seed)  # the heads begin at random
         network = load(options.start or folder / "model.safetensors")
     if torch.cuda.is_available():
         network.cuda()
+    look = Glance(options.work, maker) if options.look else None
     for number, recipe in enumerate(STAGES[options.stage - 1 :], options.stage):
         used = [p for p in pairs if not of_set(p, MEASURED)] if recipe.general else pairs
         bundles = pack(options.work) if options.replay and number == len(STAGES) else []
@@ -208,7 +213,7 @@ def main() -> None:
         keeper = None
         if options.keep:
             keeper = Keeper(options.keep / f"stage{number}", resume=options.resume)
-        train(network, drawn(used, recipe, bundles), recipe, keeper=keeper)
+        train(network, drawn(used, recipe, bundles), recipe, keeper=keeper, look=look)
         write(network, out / f"stage{number}.safetensors")
     write(network, out / "model.safetensors")
 
