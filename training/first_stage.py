@@ -1,12 +1,13 @@
 """The weights after the first stage, kept small: an hour on two cores that leave-one-set-out runs
 need not spend again.
 
-    python training/first_stage.py pack BASE STAGE1.safetensors     # writes
-    training/first_stage.npz python training/first_stage.py unpack BASE STAGE1.safetensors   # reads
-    it
+    python training/first_stage.py pack BASE STAGE1.safetensors [KEPT.npz]     # writes the last
+    python training/first_stage.py unpack BASE STAGE1.safetensors [KEPT.npz]   # reads it
 
-What training changed of each array of all-MiniLM-L6-v2, in steps of a 15th of a row's largest
-change; other arrays whole. The rounding is a fraction of what the second stage moves them by.
+KEPT.npz is training/first_stage.npz where it is not given; another file can keep the weights after
+a later stage, such as that on entailment. It holds what training changed of each array of
+all-MiniLM-L6-v2, in steps of a 15th of a row's largest change; other arrays whole. The rounding is
+a fraction of what the second stage moves them by.
 """
 
 from __future__ import annotations
@@ -59,20 +60,21 @@ def unpack(base: dict[str, np.ndarray], kept: dict[str, np.ndarray]) -> dict[str
 
 
 def main() -> None:
-    if len(sys.argv) != 4 or sys.argv[1] not in ("pack", "unpack"):
+    if len(sys.argv) not in (4, 5) or sys.argv[1] not in ("pack", "unpack"):
         raise SystemExit(__doc__)
+    path = Path(sys.argv[4]) if len(sys.argv) == 5 else KEPT
     with tempfile.TemporaryDirectory() as scratch:
         base = load_file(find_model(Path(sys.argv[2]), Path(scratch)) / "model.safetensors")
     if sys.argv[1] == "pack":
         weights = load_file(sys.argv[3])
         kept = pack(base, weights)
-        np.savez_compressed(KEPT, allow_pickle=False, **kept)
+        np.savez_compressed(path, allow_pickle=False, **kept)
         again = unpack(base, kept)
         worst = max(float(np.abs(again[name] - weights[name]).max()) for name in weights)
-        print(f"{KEPT.stat().st_size / 1e6:.2f} MB, largest rounding {worst:.5f}")
+        print(f"{path.stat().st_size / 1e6:.2f} MB, largest rounding {worst:.5f}")
     else:
         Path(sys.argv[3]).parent.mkdir(parents=True, exist_ok=True)
-        with np.load(KEPT, allow_pickle=False) as stored:
+        with np.load(path, allow_pickle=False) as stored:
             save_file(unpack(base, {name: stored[name] for name in stored.files}), sys.argv[3])
 
 
