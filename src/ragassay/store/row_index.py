@@ -154,7 +154,9 @@ class RowIndex:
             where.append(words)
             values += more
         way = "DESC" if descending else "ASC"
-        last = f"NULLS {'FIRST' if backwards else 'LAST'}" if key == "s.value" else ""
+        last = ""
+        if key == "s.value":
+            last = "NULLS FIRST" if backwards else "NULLS LAST"
         value = "s.value" if query.metric in self._metrics else "NULL"
         place = _place(key)
         order = f"{key} {way} {last}, {place} {way}" if key != place else f"{place} {way}"
