@@ -165,6 +165,14 @@ def test_what_a_user_said_outranks_the_query_of_a_retrieval() -> None:
     # Where the root says nothing there is only the query.
     silent = span(TRACE, 1, None, {KIND: "CHAIN"})
     assert only([silent, *spans[1:]]).turn.question == "cost of shipping shoes"
+    # Several queries are what an agent made of the question, and none of them is it.
+    searches = [("cost of shipping shoes", ["a"]), ("import duty on shoes", ["b"])]
+    agent = openinference_spans("And shipping?", "A", searches)
+    found = only([silent, *agent[1:]])
+    assert found.turn.question is None
+    assert "question" in found.turn.missing
+    again = openinference_spans("And shipping?", "A", [searches[0], searches[0]])
+    assert only([silent, *again[1:]]).turn.question == "cost of shipping shoes"
 
 
 def test_a_retrieval_whose_parent_did_not_come_is_no_turn_of_a_user() -> None:
@@ -177,7 +185,7 @@ def test_a_retrieval_whose_parent_did_not_come_is_no_turn_of_a_user() -> None:
     answer = span(TRACE, 9, 1, {KIND: "LLM", "output.value": "5 EUR."})
     row = only([*spans[1:], answer])
     assert (row.turn.question, row.turn.response) == ("cost of shipping shoes", "5 EUR.")
-    assert row.turn.sources["question"] == "the query of the first retrieval"
+    assert row.turn.sources["question"] == "the query of the retrieval"
 
 
 def test_a_span_whose_parent_did_not_come_is_not_called_the_root() -> None:
@@ -434,7 +442,7 @@ def test_a_filled_template_is_no_question_of_a_user() -> None:
     model = {OPERATION: "chat", "gen_ai.input.messages": prompt}
     row = only([span(TRACE, 1, None, {}), span(TRACE, 2, 1, found), span(TRACE, 3, 1, model)])
     assert row.turn.question == "window"
-    assert row.turn.sources["question"] == "the query of the first retrieval"
+    assert row.turn.sources["question"] == "the query of the retrieval"
 
 
 def test_of_a_prompt_that_the_roots_input_filled_the_input_is_the_question() -> None:

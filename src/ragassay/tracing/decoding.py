@@ -214,9 +214,12 @@ def _json(body: bytes) -> Any:
     # A text that was cut in the middle of a character, as JavaScript does it, must not cost the
     # whole request.
     whole = body.decode("utf-8", "replace").encode()
-    whole = _ESCAPE.sub(lambda each: b"\\ufffd" if len(each[0]) == _HALF_PAIR else each[0], whole)
+    mended = bytearray(whole)
+    for escape in _ESCAPE.finditer(whole):
+        if escape.end() - escape.start() == _HALF_PAIR:
+            mended[escape.start() : escape.end()] = b"\\ufffd"  # as many bytes
     try:
-        return orjson.loads(whole)
+        return orjson.loads(mended)
     except ValueError as error:
         raise BadExport(f"it is no JSON: {str(error)[:100]}") from None
 

@@ -293,9 +293,10 @@ def _question(spans: Sequence[Span], found: Found) -> tuple[str | None, str]:
         if text:
             return text, f"{_source_of_question(span)} of the first step"
         break
-    for retrieval in found.retrievals:
-        if retrieval.query:
-            return retrieval.query, "the query of the first retrieval"
+    queries = dict.fromkeys(one.query for one in found.retrievals if one.query)
+    if len(queries) == 1:
+        return next(iter(queries)), "the query of the retrieval"
+    # Of an agent that searches for several things none is what the user asked.
     return None, ""
 
 
