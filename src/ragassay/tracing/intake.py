@@ -121,10 +121,11 @@ class Intake:
 
     @property
     def trouble(self) -> str:
-        """Why exports cannot be stored now; "" where they can."""
+        """Why exports cannot be stored now, for anybody to read; "" where they can."""
         if self.writer.stuck_s > _STUCK_S:
             return "the store does not answer now"
-        return f"the last commit failed: {self.writer.failing}" if self.writer.failing else ""
+        # What failed names places of this machine: senders with a token are told.
+        return "the last commit failed" if self.writer.failing else ""
 
     def start(self) -> None:
         """Begin to store, and to make rows. Raises SetupError where the extra is missing."""

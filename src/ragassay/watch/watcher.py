@@ -190,6 +190,7 @@ class Watcher:
         while not self.interrupted:
             left = self._batches.room(state.now)
             if left.dollars is not None and left.dollars <= state.too_little:
+                state.too_little = left.dollars
                 return  # not one call could be made of it
             rows = self._batches.chosen(left)
             if not rows:
