@@ -50,7 +50,7 @@ def label(store: Store, row, who: str, value: float | None) -> None:
 
 
 def test_every_seventh_chosen_row_is_for_two_and_each_has_its_chance(store: Store) -> None:
-    assert choose_to_label(store, RUN, NAME, 21) == 21
+    assert choose_to_label(store, RUN, NAME, 21, method="active") == 21
     rows = store.to_label(RUN, NAME)
     assert [row.wanted for row in rows] == [2 if n % 7 == 0 else 1 for n in range(21)]
     assert all(0 < (row.inclusion_probability or 0) <= 1 for row in rows)
@@ -59,6 +59,8 @@ def test_every_seventh_chosen_row_is_for_two_and_each_has_its_chance(store: Stor
     assert choose_to_label(store, RUN, NAME, 10) == 10
     later = store.to_label(RUN, NAME)[21:]
     assert {row.round for row in later} == {2}
+    # Where nothing else is said rows are drawn alike.
+    assert {row.stream for row in later} == {"audit"}
     assert not {row.row_id for row in later} & {row.row_id for row in rows}
 
 
