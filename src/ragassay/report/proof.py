@@ -56,7 +56,8 @@ def worst_score(row: RowResult, manifest: Manifest | None = None) -> Score | Non
     the undecided one; else None. Ties go to the first. Where the application failed, that shows it
     whether or not the run measured it.
     """
-    if row.sample is not None and row.sample.error is not None:
+    failed_at_all = row.diagnosis.verdict is Verdict.FAIL
+    if failed_at_all and row.sample is not None and row.sample.error is not None:
         from ragassay.metrics.catalogue.app_error import failed_application
 
         measured = (score for score in row.scores if score.metric == "app_error")
