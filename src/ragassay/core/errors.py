@@ -248,3 +248,8 @@ def shorten(value: object, limit: int = 80) -> str:
     if not text.isprintable():
         text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def error_words(error: str, limit: int) -> str:
+    """What an application said when it failed on a row, in at most `limit` characters."""
+    return shorten(error, limit) or "the application failed and gave no message"

@@ -39,6 +39,7 @@ from ragassay.core import (
     Stage,
     Status,
     Verdict,
+    error_words,
     shorten,
 )
 from ragassay.diagnosis.causes import cause_named, is_own, own_cause
@@ -53,7 +54,6 @@ _STAGES = (Stage.RETRIEVAL, Stage.SUPPORT, Stage.ANSWER, Stage.SAFETY)
 """The stages in causal order, between the application as a whole and its guidelines."""
 
 _APPLICATION_ERROR = "application_error"
-_NO_MESSAGE = "the application failed and gave no message"
 
 _REST_ON_CHUNKS = (Stage.RETRIEVAL, Stage.SUPPORT)
 
@@ -114,7 +114,7 @@ def _causes_of(row: Row, failed: Sequence[Score]) -> list[Cause]:
     """The causes of the failed scores in causal order, each once."""
     causes: dict[str, Cause] = {}
     if row.sample.error is not None:
-        why = shorten(row.sample.error, QUOTE) or _NO_MESSAGE
+        why = error_words(row.sample.error, QUOTE)
         causes[_APPLICATION_ERROR] = replace(cause_named(_APPLICATION_ERROR), detail=why)
     for score in _in_causal_order(row, failed):
         name = _cause(row, score)

@@ -105,5 +105,10 @@ def file_name(source: str) -> str:
     """The name of a run's file without its folders, of Windows too; rows that were posted to the
     HTTP API lie in a file whose name says nothing.
     """
-    folders, _, name = source.replace("\\", "/").rpartition("/")
-    return "posted rows" if folders.endswith(POSTED_FOLDER) else name
+    folders = source.replace("\\", "/").rpartition("/")[0]
+    return "posted rows" if folders.endswith(POSTED_FOLDER) else without_folders(source)
+
+
+def without_folders(path: str) -> str:
+    """The last name of a path, of Windows too."""
+    return path.replace("\\", "/").rpartition("/")[2]

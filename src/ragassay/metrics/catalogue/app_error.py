@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Role, Sample, Score, Stage, Status, Verdict, shorten
+from ragassay.core import Role, Sample, Score, Stage, Status, Verdict, error_words
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.declaration import Area, Declaration
 
@@ -52,5 +52,5 @@ def failed_application(error: str) -> Score:
         status=Status.JUDGED,
         value=1.0,
         verdict=Verdict.FAIL,
-        rationale=shorten(error, 200) or "the application failed and gave no message",
+        rationale=error_words(error, 200),
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.core import RunState
 from ragassay.report.jsonable import as_json, run_json, summary_json
+from ragassay.report.text import without_folders
 from ragassay.web.api.cursors import cursor, foreign_cursor, place_of
 from ragassay.web.api.messages import Call, Event, Events, Json, Reply
 from ragassay.web.sessions import Role
@@ -71,12 +72,8 @@ def _without_folders(manifest: Mapping[str, object]) -> dict[str, object]:
     shown: dict[str, object] = {**options}
     for name, value in options.items():
         if isinstance(value, str) and os.path.isabs(value):
-            shown[name] = _name(value)
-    return {"source": _name(str(manifest["source"])), "options": shown}
-
-
-def _name(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]
+            shown[name] = without_folders(value)
+    return {"source": without_folders(str(manifest["source"])), "options": shown}
 
 
 def summary(call: Call) -> Reply:
