@@ -109,10 +109,10 @@ def test_sessions_rest_when_they_are_quiet_and_rows_without_one_at_once(store: S
     ((number, alert),) = watches.alerts("w")
     watches.put_alert(number, {**alert, "told": {"x": ""}})
     assert watches.alerts("w")[0][1] == {"text": "told", "told": {"x": ""}}
-    gone = watches.drop_before("w", 1_000, COUNTED, lambda gone: {"n": 1, "gone": len(gone)})
+    gone = watches.drop_before("w", 1_000, COUNTED, 10, lambda gone: {"n": 1, "gone": len(gone)})
     assert gone == {(JUDGED, ""): 1}
     assert watches.state("w") == {"n": 1, "gone": 1}, "in the commit that deleted them"
-    assert not watches.drop_before("w", 1_000, COUNTED, lambda gone: {})
+    assert not watches.drop_before("w", 1_000, COUNTED, 10, lambda gone: {})
     assert watches.state("w") == {"n": 1, "gone": 1}
 
 
@@ -122,7 +122,7 @@ def test_late_rows_that_wait_for_nothing_are_let_go_as_well(store: Store) -> Non
     watches.take_in("w", {}, rows)
     late = {each.id: LATE for each in watches.rows("w", 0, 10) if each.state != UNSAMPLED}
     watches.counted("w", {}, late)
-    assert watches.drop_before("w", 1_000, COUNTED, lambda gone: {}) == {(JUDGED, ""): 1}
+    assert watches.drop_before("w", 1_000, COUNTED, 10, lambda gone: {}) == {(JUDGED, ""): 1}
     assert watches.totals("w") == {(PENDING, ""): 1, (UNSAMPLED, ""): 1}
 
 

@@ -35,7 +35,9 @@ def test_a_watch_keeps_its_accounts_in_postgres(
             assert [mark.standing for mark in traffic.marks] == [True, False]
         kept = (store.watch_records.state("traffic") or {})["report"]
         assert (kept["judged"], len(kept["alerts"])) == (traffic.judged, len(traffic.alerts))
-        gone = store.watch_records.drop_before("traffic", int(NOON * 1000), 10_000, lambda _: {})
+        gone = store.watch_records.drop_before(
+            "traffic", int(NOON * 1000), 10_000, 10_000, lambda _: {}
+        )
         assert sum(gone.values()) > 0
         store.watch_records.forget_before("traffic", NOON)
     assert not list((tmp_path / ".ragassay").glob("*.jsonl")), "what users said is deleted again"

@@ -13,7 +13,7 @@ from ragassay.store.watches import JUDGED, WatchRow
 from ragassay.testing import LLMServer
 from ragassay.tracing.decoding import decode
 from ragassay.watch import batches
-from ragassay.watch.counting import _session_scalars
+from ragassay.watch.counting import _known_scalars
 from ragassay.watch.settings import make_settings
 from ragassay.watch.watcher import Watcher
 from support.traffic import RIGHT, WRONG, export, turn
@@ -296,7 +296,7 @@ def test_what_another_reference_said_of_a_question_is_not_ranked_beside_this_one
             chance=1.0, stage=0, batch=0,
             figures={"scalars": {"novelty": 1.0, "wording 1": 0.5, "passages": 2.0}, **mark},
         )  # fmt: skip
-        return [name for name, _ in _session_scalars([row], made)]
+        return list(_known_scalars([row], made))
 
     mark: dict[str, float] = {"reference": 5.0}
     assert scalars(5.0) == ["novelty", "passages", "wording 1"]

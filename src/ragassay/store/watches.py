@@ -327,14 +327,16 @@ class WatchRecords:
         name: str,
         received: int,
         last: int,
+        begun: int,
         state: Callable[[Totals], Mapping[str, Any]],
     ) -> Totals:
-        """Delete some of the rows that were received before this time and counted up to the stage
-        `last`, or came late and wait for nothing: how many were in each state, and why. Call it
-        again until there are none. state: what to keep once these are gone, in the same commit.
+        """Delete some of the rows that were received before this time, were counted up to the stage
+        `last` and have an id up to `begun`, or came late and wait for nothing: how many were in
+        each state, and why. Call it again until there are none. state: what to keep once these are
+        gone, in the same commit.
         """
         table = schema.watch_rows
-        counted = table.c.stage.between(COUNTED, last)
+        counted = table.c.stage.between(COUNTED, last) & (table.c.id <= begun)
         late = (table.c.stage == LATE) & (table.c.state != PENDING)
         old = (
             select(table.c.id, table.c.state, table.c.reason)
@@ -404,6 +406,50 @@ class WatchRecords:
         for page in self._access.pages(query, (table.stage, table.id), _ROWS_A_STEP):
             for row in page:
                 yield self._row(row)
+
+    def last_id(self) -> int:
+        """The id of the last row that is kept of any watch, 0 where none is. The next has a higher
+        one, but may have that of a row that was deleted.
+        """
+        return int(self._access.scalar(select(func.max(schema.watch_rows.c.id))) or 0)
+
+    def settled_up_to(self, name: str) -> int:
+        """The id up to which every session came to rest whose last row lies there."""
+        table = schema.watch_rows.c
+        lasts = (
+            select(func.max(table.id).label("last"))
+            .where(table.watch == codec.as_key(name), table.stage == OPEN)
+            .group_by(table.session)
+            .subquery()
+        )
+        first = self._access.scalar(select(func.min(lasts.c.last)))
+        return self.last_id() if first is None else int(first) - 1
+
+    def in_order_of_last_rows(
+        self, name: str, begun: int, after: int, up_to: int
+    ) -> Iterator[list[WatchRow]]:
+        """Sessions that came to rest and whose last row lies behind the id `after` and not behind
+        `up_to`, in the order of these; of each the rows behind `begun`.
+        """
+        table = schema.watch_rows.c
+        # By the id, behind which few lie; an index of the watch would lead to all of its rows.
+        mine = (table.watch.concat("") == codec.as_key(name)) & (table.stage + 0 > OPEN)
+        last = func.max(table.id)
+        query = (
+            select(table.session)
+            .where(mine, table.id > after)
+            .group_by(table.session)
+            .having(last <= up_to)
+            .order_by(last)
+        )
+        sessions = [bytes(row.session) for row in self._access.all(query)]
+        for start in range(0, len(sessions), IN_LIST):
+            part = sessions[start : start + IN_LIST]
+            found: dict[bytes, list[WatchRow]] = {session: [] for session in part}
+            for row in self._of_sessions(name, part):
+                if row.stage > OPEN and row.id > begun:
+                    found[row.session].append(row)
+            yield from found.values()
 
     def totals(self, name: str) -> Totals:
         """How many rows are in each state, and why: (state, reason) -> rows."""

@@ -1,15 +1,17 @@
 """The counting of sessions for alarms and drift, each once, in the order of their coming to rest.
 
 A session is counted for what is known of every row (errors, latency, tokens, cost) when it is
-quiet, and for what is judged when none of its sampled rows waits any more.
+quiet, and for what is judged when none of its sampled rows waits any more. How long that takes
+depends on what its rows are like, so drift of what is known of every row takes the sessions in the
+order of their last rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from ragassay.scoring.evidence import DriftAlarm, MarkAlarm, Observed
@@ -80,6 +82,8 @@ class Counter:
                 self._settings.name, stage, quiet, _SESSIONS_A_STEP
             ):
                 raised += self._page(stage, sessions, alert)
+            if stage == OPEN:
+                raised += self._known_drift(alert)
         return raised
 
     def restart_judged(self, why: str) -> None:
@@ -97,7 +101,35 @@ class Counter:
                     f"the alert on {mark.text} does not stand any more: whether the mark holds is"
                     " not known of this judge yet"
                 )
-        self.drift.restart(COUNTED + self._state.counted - 1, self._state.now)
+        self.drift.restart_scores(COUNTED + self._state.counted - 1)
+
+    def _known_drift(self, alert: Callable[[Alert], Mapping[str, Any]]) -> list[Alert]:
+        """Take what is known of every row of the sessions whose turn it is."""
+        name, raised = self._settings.name, list[Alert]()
+        up_to = self._records.settled_up_to(name)
+        sessions = self._sessions_up_to(up_to)
+        while some := list(islice(sessions, _SESSIONS_A_STEP)):
+            found = self._take_until_one_is_told(some)
+            stored = [alert(each) for each in found]
+            self._records.counted(name, self._state.to_json(), {}, stored)
+            if found:
+                raised += found
+                sessions = self._sessions_up_to(up_to)
+        return raised
+
+    def _take_until_one_is_told(self, sessions: Iterable[Sequence[WatchRow]]) -> list[Alert]:
+        for rows in sessions:
+            found = self.drift.take(rows, self._settings.seed)
+            if found is not None:
+                self.drift.restart(COUNTED + self._state.counted - 1, self._state.now)
+                return [found]
+        return []
+
+    def _sessions_up_to(self, up_to: int) -> Iterator[list[WatchRow]]:
+        """The next sessions that drift takes."""
+        drift = self._state.drift
+        name, taken = self._settings.name, drift.taken or 0
+        return self._records.in_order_of_last_rows(name, drift.begun, taken, up_to)
 
     def _page(
         self,
@@ -134,7 +166,7 @@ class Counter:
 
     def _judged(self, rows: Sequence[WatchRow], stage: int) -> list[Alert]:
         raised = self._count(rows, [mark for mark in self._settings.marks if mark.judged])
-        found = self.drift.add(rows, self._settings.seed)
+        found = self.drift.take_scores(rows, self._settings.seed)
         if found is not None:
             raised.append(found)
             self.drift.restart(stage, self._state.now)
@@ -204,10 +236,29 @@ class Counter:
         return MarkState.armed(alarm, self._state.now)
 
     def _rebuild_drift(self) -> None:
-        if not self._state.drift.since:
-            self._state.drift.since = self._state.now
-        for rows in self._counted_since(self._state.drift.after):
-            self.drift.add(rows, self._settings.seed)
+        drift = self._state.drift
+        if not drift.since:
+            drift.since = self._state.now
+        if drift.taken is None:
+            # Of a version that took sessions in another order: the stream begins anew.
+            drift.begun = drift.taken = self._records.last_id() if self._state.cursor else 0
+        self.keep_to_ids()
+        self._retake(drift.taken)
+        for rows in self._counted_since(drift.after):
+            self.drift.take_scores(rows, self._settings.seed)
+
+    def keep_to_ids(self) -> None:
+        """See to it that rows which get ids of deleted ones are not held for taken."""
+        drift, last = self._state.drift, self._records.last_id()
+        drift.begun, drift.taken = min(drift.begun, last), min(drift.taken or 0, last)
+
+    def _retake(self, up_to: int) -> None:
+        """Take once more what was taken up to this id."""
+        drift = self._state.drift
+        drift.taken, drift.sessions = drift.begun, 0
+        for rows in self._sessions_up_to(up_to):
+            self.drift.take(rows, self._settings.seed)
+        drift.taken = up_to
 
     def _counted_since(self, after: int) -> Iterator[list[WatchRow]]:
         rows = self._records.in_order_of_counting(self._settings.name, after)
@@ -220,34 +271,66 @@ _LOWEST = 0.001
 
 
 class Drift:
-    """Conformal martingales on the scalars of sessions, each held to its share of alpha."""
+    """Conformal martingales on the scalars of sessions, each held to its share of alpha: of those
+    that are known of every row, and of the scores of those that are judged.
+    """
 
     ALPHA = 0.05
     SCALARS = 12
     """Scalars among which alpha is shared: a fixed number, so that one that appears later changes
     nothing for the others.
     """
+    KNOWN = 7
+    """Of these what is known of every row at most; the others are scores."""
 
     def __init__(self, settings: Settings, state: DriftState) -> None:
         self._state = state
         self._settings = settings
-        self.alarms: dict[str, DriftAlarm] = {}
+        self._known: dict[str, DriftAlarm] = {}
+        self._scores: dict[str, DriftAlarm] = {}
+
+    @property
+    def alarms(self) -> dict[str, DriftAlarm]:
+        """All alarms, by scalar."""
+        return self._known | self._scores
 
     def restart(self, after: int, now: float) -> None:
-        """Begin anew behind this stage."""
-        self.alarms.clear()
-        self._state.after, self._state.since = after, now
-        self._state.reference = None
+        """Begin all streams anew: scores behind this stage, the others where they stand."""
+        self._known.clear()
+        self._state.begun, self._state.since = self._state.taken or 0, now
+        self._state.sessions, self._state.reference = 0, None
+        self.restart_scores(after)
 
-    def add(self, rows: Sequence[WatchRow], seed: int) -> Alert | None:
-        """Take a session; what is to be told where a scalar drifted."""
+    def restart_scores(self, after: int) -> None:
+        """Begin the streams of scores anew behind this stage."""
+        self._scores.clear()
+        self._state.after = after
+
+    def take(self, rows: Sequence[WatchRow], seed: int) -> Alert | None:
+        """Take what is known of the rows of a session; what is to be told where that drifted."""
+        self._state.taken = rows[-1].id
+        self._state.sessions += 1
+        made = (self._state.reference or {}).get("made")
+        return self._add(self._known, self.KNOWN, rows, _known_scalars(rows, made), seed)
+
+    def take_scores(self, rows: Sequence[WatchRow], seed: int) -> Alert | None:
+        """Take the scores of a session; what is to be told where one drifted."""
+        most = self.SCALARS - self.KNOWN
+        return self._add(self._scores, most, rows, _score_scalars(rows), seed)
+
+    def _add(
+        self,
+        alarms: dict[str, DriftAlarm],
+        most: int,
+        rows: Sequence[WatchRow],
+        scalars: Mapping[str, float],
+        seed: int,
+    ) -> Alert | None:
         hour = datetime.fromtimestamp(rows[0].received / 1000, UTC).hour
-        reference = self._state.reference or {}
-        for name, value in _session_scalars(rows, reference.get("made")):
-            if name not in self.alarms and len(self.alarms) >= self.SCALARS:
+        for name, value in scalars.items():
+            if name not in alarms and len(alarms) >= most:
                 continue
-            fresh = DriftAlarm.fresh(self.ALPHA / self.SCALARS)
-            alarm = self.alarms.setdefault(name, fresh)
+            alarm = alarms.setdefault(name, DriftAlarm.fresh(self.ALPHA / self.SCALARS))
             tie = sampling.place(rows[0].session, seed, f"tie of {name}")
             if alarm.add(value, hour, tie):
                 self._state.raised += 1
@@ -265,9 +348,9 @@ class Drift:
         return Alert("drift", name, text, {"sessions": seen, "evidence": alarm.evidence.value})
 
 
-def _session_scalars(rows: Sequence[WatchRow], made: float | None) -> list[tuple[str, float]]:
-    """The mean of each scalar over the rows of a session, and of each score over those judged.
-    made: of the reference of this stream; what another one said of a row is left out.
+def _known_scalars(rows: Sequence[WatchRow], made: float | None) -> dict[str, float]:
+    """The mean of each scalar over the rows of a session. made: of the reference of this stream;
+    what another one said of a row is left out.
     """
     values: dict[str, list[float]] = {}
     for row in rows:
@@ -275,12 +358,22 @@ def _session_scalars(rows: Sequence[WatchRow], made: float | None) -> list[tuple
         for name, value in row.figures.get("scalars", {}).items():
             if not (is_of_another and name.startswith(NAMES)):
                 values.setdefault(name, []).append(value)
-        if row.state != JUDGED:
-            continue
-        for metric, score in row.figures.get("scores", {}).items():
+    return _means(values)
+
+
+def _score_scalars(rows: Sequence[WatchRow]) -> dict[str, float]:
+    """The mean of each score over the rows of a session that were judged."""
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        scores = row.figures.get("scores", {}) if row.state == JUDGED else {}
+        for metric, score in scores.items():
             if not metric.startswith("app_"):
                 values.setdefault(f"score of {metric}", []).append(score)
-    return [(name, sum(found) / len(found)) for name, found in sorted(values.items())]
+    return _means(values)
+
+
+def _means(values: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    return {name: sum(found) / len(found) for name, found in sorted(values.items())}
 
 
 def _observed(mark: Mark, rows: Sequence[WatchRow]) -> list[Observed]:

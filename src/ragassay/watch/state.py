@@ -59,14 +59,20 @@ class MarkState:
 
 @dataclass(slots=True)
 class DriftState:
-    """Where the stream of drift began: behind this stage of the rows, and when. reference: mean and
-    axes by which questions are placed, None until enough sessions came.
+    """Where the streams of drift stand. Sessions are taken in the order of their last rows: begun,
+    taken: the ids behind which the stream began and up to which it was taken, taken None in states
+    of versions that knew no such order; sessions: taken since it began. after: scores are taken in
+    the order of their counting, and began behind this stage. since: Unix time when the streams
+    began. reference: mean and axes by which questions are placed, None until enough sessions came.
     """
 
     after: int = 0
     since: float = 0.0
     reference: dict[str, Any] | None = None
     raised: int = 0
+    begun: int = 0
+    taken: int | None = None
+    sessions: int = 0
 
 
 @dataclass(slots=True)

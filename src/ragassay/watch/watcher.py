@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from ragassay.core import SetupError
@@ -307,15 +308,13 @@ class Watcher:
     def _reference(self) -> None:
         """Make the reference of drift once enough sessions came since the stream began."""
         drift = self._state.drift
-        enough = self._state.counted - max(0, drift.after - COUNTED + 1)
-        if drift.reference is not None or enough < SESSIONS:
+        if drift.reference is not None or drift.sessions < SESSIONS or drift.taken is None:
             return
-        found: list[WatchRow] = []
-        for row in self._records.in_order_of_counting(self._settings.name, drift.after):
-            found.append(row)
-            if row.stage >= max(drift.after + 1, COUNTED) + SESSIONS:
-                break
-        texts = [text for _, text in questions_of(found, self._store.span_records)]
+        first = self._records.in_order_of_last_rows(
+            self._settings.name, drift.begun, drift.begun, drift.taken
+        )
+        rows = [row for session in islice(first, SESSIONS) for row in session]
+        texts = [text for _, text in questions_of(rows, self._store.span_records)]
         if len(texts) >= SESSIONS // 2:
             drift.reference = Reference.of(texts, drift.since).stored
 
@@ -325,13 +324,14 @@ class Watcher:
         if state.now - state.drift.since > keep_s:
             self._counter.drift.restart(COUNTED + state.counted - 1, state.now)
         before = int((state.now - keep_s) * 1000)
-        name, last = self._settings.name, state.drift.after
+        name, last, begun = self._settings.name, state.drift.after, state.drift.begun
 
         def without(gone: Totals) -> dict[str, Any]:
             return {**state.to_json(), "gone": state.with_gone(gone)}
 
-        while gone := self._records.drop_before(name, before, last, without):
+        while gone := self._records.drop_before(name, before, last, begun, without):
             state.gone = state.with_gone(gone)
+        self._counter.keep_to_ids()
         if state.now - state.forgot > _FORGETS_S:
             state.forgot = state.now
             self._records.forget_before(name, state.now - keep_s - LONGEST_S)
