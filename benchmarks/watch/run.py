@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+sys.path[:0] = [str(ROOT), str(ROOT / "src"), str(ROOT / "tests")]
 RESULTS = ROOT / "benchmarks/results"
 
 import numpy as np
@@ -45,10 +45,12 @@ from ragassay.scoring.intervals import t_quantile
 from ragassay.scoring.point_map import point_map
 from ragassay.scoring.reweighted import reweighted_mean
 from ragassay.scoring.word_vectors import word_vectors
+from ragassay.store import Store
 from ragassay.store.watches import JUDGED, NAMED, PENDING, UNSAMPLED, WatchRow
 from ragassay.watch import sampling
 from ragassay.watch.counting import Drift
 from ragassay.watch.figures import rates_of, response_shares
+from support.steady_traffic import SteadyTraffic
 
 SEED, ALPHA, MARK = 20261123, 0.05, 0.8
 SESSIONS, DAY = 1_000, 100
@@ -57,6 +59,8 @@ SINGLE_BETS = np.geomspace(0.01, 0.5, 30)
 """Relative falls that a bet alone is tried for."""
 DAYS, A_DAY = 10, 120
 """Days of a stream of scalars, and sessions of a day."""
+TRAFFIC_SPREAD = 1.04
+"""Standard deviation of the lengths of the responses of `SteadyTraffic`."""
 FEWER = 500
 """Streams that do drift and are given to Evidently, of which one takes 30 ms."""
 
@@ -205,6 +209,26 @@ def _told(
             if alarm.add(value, at, tie):
                 return True
     return False
+
+
+def waiting(streams: int) -> dict[str, float]:
+    """Three days of 40 rows an hour, three in ten suspicious and all of these sampled, while the
+    judge has room for a third of what is sampled: the share of steady streams that are told to
+    drift, and of those whose responses become half a standard deviation longer after two days.
+    """
+    told = {"steady": 0, "longer by a half": 0}
+    for name in told:
+        for seed in range(streams):
+            with (
+                tempfile.TemporaryDirectory() as folder,
+                Store.open(Path(folder) / "store.db") as store,
+            ):
+                traffic = SteadyTraffic(store, SEED + seed)
+                for hour in range(72):
+                    changed = name != "steady" and hour >= 48
+                    traffic.hour(shift=0.5 * TRAFFIC_SPREAD if changed else 0.0)
+                told[name] += bool(traffic.alerts)
+    return {"streams": streams, **{name: each / streams for name, each in told.items()}}
 
 
 def bands(days: int) -> list[dict[str, Any]]:
@@ -379,6 +403,7 @@ def written(figures: dict[str, Any], command: str) -> str:
         "delays": of_delays,
         "power": of_power,
         "drift": of_drift,
+        "waiting": of_waiting,
         "bands": of_bands,
         "budgets": of_budgets,
         "map": of_map,
@@ -448,6 +473,18 @@ def of_drift(figures: dict[str, Any]) -> list[str]:
     return table("Streams of ten days that are told to drift", about, head, rows)
 
 
+def of_waiting(figures: dict[str, Any]) -> list[str]:
+    """Streams that are told to drift while rows wait for a judge."""
+    found = figures["waiting"]
+    rows = [f"| {name} | {found[name]:.1%} |" for name in ("steady", "longer by a half")]
+    about = (
+        "Three days of 40 rows an hour; suspicious rows, which are shorter, are all sampled, and"
+        " wait for a budget or are dropped after half a day."
+    )
+    title = f"Streams of which rows wait for a judge ({found['streams']:.0f} each)"
+    return table(title, about, "| responses | told to drift |", rows)
+
+
 def of_bands(figures: dict[str, Any]) -> list[str]:
     """How often bands cover."""
     rows = []
@@ -487,7 +524,7 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=5_000)
     parser.add_argument("--evidently", type=Path)
     parser.add_argument("--points", type=int, default=20_000)
-    parser.add_argument("--only", default="map,marks,delays,power,drift,bands,budgets")
+    parser.add_argument("--only", default="map,marks,delays,power,drift,waiting,bands,budgets")
     parser.add_argument("--no-write", action="store_true")
     asked = parser.parse_args()
     chosen = asked.only.split(",")
@@ -502,6 +539,7 @@ def main() -> None:
         "delays": lambda: delays(asked.streams // 5),
         "power": lambda: power(asked.streams // 5),
         "drift": lambda: drift(asked.streams, asked.evidently),
+        "waiting": lambda: waiting(asked.streams // 20),
         "bands": lambda: bands(asked.days),
         "budgets": lambda: bands_under_budgets(asked.days // 10),
     }
