@@ -4,7 +4,8 @@
 
 Reads the network of step 2, writes combiner.json beside it, and prints every development set:
 balanced accuracy at the cut, AUROC and calibration error; also with each set left out of the fit of
-the line. begin and scifact are looked at, not fitted on.
+the line, for the least supported sentence of a text and for the mean of them, and for fixed weights
+of the network beside the figures. begin and scifact are looked at, not fitted on.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 from training.combine import Figures, Line, fit, line_inputs, save  # noqa: E402
 from training.learn import predict  # noqa: E402
-from training.measure import balanced_accuracy, by_set, calibration_error  # noqa: E402
+from training.measure import auroc, balanced_accuracy, by_set, calibration_error  # noqa: E402
 from training.network import load as network_from  # noqa: E402
 from training.pairs import Pair  # noqa: E402
 from training.prepare_pairs import arguments, figure_names  # noqa: E402
@@ -28,6 +29,7 @@ from training.prepare_pairs import load as prepared  # noqa: E402
 
 # Looked at only: development rows that share passages with test rows may choose, and not fit.
 LOOKED_AT = frozenset({"begin", "scifact"})
+WEIGHTS = (0.2, 0.35, 0.5, 0.65, 0.8)
 Floats = NDArray[np.float64]
 
 
@@ -59,9 +61,10 @@ def left_out(
     train: Sequence[Pair],
     dev: Sequence[Pair],
     logits: NDArray[np.float32],
-) -> float:
-    """Mean balanced accuracy of the sets when the figures and the line are fitted without the set
-    they are used on.
+    network: float | None = None,
+) -> tuple[float, float]:
+    """Mean balanced accuracy and AUROC of the sets when the figures and the line are fitted without
+    the set they are used on. network: its weight beside the figures, None: fitted.
     """
     found = []
     for name in sorted({p.source for p in dev if not p.source.startswith("made:")}):
@@ -77,10 +80,12 @@ def left_out(
                 figures,
                 [p for p, kept in zip(dev, rest, strict=True) if kept],
                 logits[rest],
+                network=network,
             )
-            x = line_inputs(aside, logits[[p.source == name for p in dev]])
-            found.append(balanced_accuracy(y, line.probability(x) >= line.cut))
-    return float(np.mean(found))
+            p = line.probability(line_inputs(aside, logits[[p.source == name for p in dev]]))
+            found.append((balanced_accuracy(y, p >= line.cut), auroc(y, p)))
+    accuracy, area = np.mean(found, axis=0)
+    return float(accuracy), float(area)
 
 
 def main() -> None:
@@ -93,7 +98,9 @@ def main() -> None:
         development(options.work),
         figure_names(options.work),
     )
-    logits = predict(network_from(out / "model.safetensors"), dev)
+    network = network_from(out / "model.safetensors")
+    logits = predict(network, dev)
+    mean = predict(network, dev, pool="mean")
     lines = {}
     for task in ("support", "relevance", "answer"):
         at = np.array([p.task == task for p in dev])
@@ -116,10 +123,14 @@ def main() -> None:
                 logits[at][~human],
                 "made",
             )
-        print(
-            "  each set left out of the line: mean balanced accuracy "
-            f"{left_out(task, names[task], learned, pairs, logits[at]):.3f}"
-        )
+        for title, read in (("least supported sentence", logits), ("mean of sentences", mean)):
+            for weight in (None, *WEIGHTS) if task == "support" else (None,):
+                found = left_out(task, names[task], learned, pairs, read[at], weight)
+                print(
+                    f"  each set left out of the line, {title}, weight of the network"
+                    f" {'fitted' if weight is None else weight}: balanced accuracy"
+                    f" {found[0]:.3f}, AUROC {found[1]:.3f}"
+                )
     save(lines, out / "combiner.json")
 
 

@@ -106,9 +106,12 @@ def fit(
     figures: Figures,
     pairs: Sequence[Pair],
     logits: NDArray[np.float32],
+    *,
+    network: float | None = None,
 ) -> Line:
     """The line of a task from development rows. Made ones among them weigh the network against the
-    figures only: what a probability means, and the cut, come from the human ones.
+    figures only: what a probability means, and the cut, come from the human ones. network: what the
+    network weighs beside the figures, from 0 to 1, in place of a fitted weight.
     """
     told, measured = np.minimum(logit_inputs(task, logits), _TOP), figure_inputs(pairs)
     if task in ALONE:
@@ -119,8 +122,11 @@ def fit(
     spread = np.maximum(x.std(0), 1e-6)
     human = np.array([not s.startswith("made:") for s in sources])
     weights = weigh(sources, y) * np.where(human, 1.0, MADE)
-    line = LogisticRegression(C=1.0, max_iter=1000).fit(x / spread, y, sample_weight=weights)
-    share = line.coef_[0] / spread
+    share = (
+        _fitted(x / spread, y, weights)
+        if network is None or task in ALONE
+        else _blended(x / spread, y, weights, network)
+    ) / spread
     x, y, told, measured = x[human], y[human], told[human], measured[human]
     sources = [s for s, kept in zip(sources, human, strict=True) if kept]
     platt = LogisticRegression(C=1e6, max_iter=1000).fit(
@@ -142,6 +148,18 @@ def fit(
     return replace(
         whole, cut=best_cut(whole.probability(np.column_stack([told, measured])), y, sources)
     )
+
+
+def _fitted(x: Floats, y: Labels, weights: Floats) -> Floats:
+    line = LogisticRegression(C=1.0, max_iter=1000).fit(x, y, sample_weight=weights)
+    return np.asarray(line.coef_[0], np.float64)
+
+
+def _blended(x: Floats, y: Labels, weights: Floats, network: float) -> Floats:
+    """Weights with which the network, all columns but the last, has this share of the spread."""
+    of_network = _fitted(x[:, :-1], y, weights)
+    of_network /= max(float((x[:, :-1] @ of_network).std()), 1e-6)
+    return np.append(network * of_network, (1 - network) / max(float(x[:, -1].std()), 1e-6))
 
 
 def best_cut(p: Floats, y: Labels, sources: Sequence[str]) -> float:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -313,10 +314,16 @@ def train(
 
 
 @torch.no_grad()
-def predict(network: Network, pairs: Sequence[Pair], tokens: int = 16384) -> NDArray[np.float32]:
+def predict(
+    network: Network,
+    pairs: Sequence[Pair],
+    tokens: int = 16384,
+    *,
+    pool: Literal["lowest", "mean"] = "lowest",
+) -> NDArray[np.float32]:
     """[n, 6] logits: the three of support, or that of the task and two zeros; then the span head's
     highest, second highest and mean logit over the text's tokens. Of a text with sentences those of
-    the least supported one, and the spans over all of them.
+    the least supported one, or their mean, and the spans over all of them.
     """
     network.eval()
     if any(p.sentences for p in pairs):
@@ -328,7 +335,8 @@ def predict(network: Network, pairs: Sequence[Pair], tokens: int = 16384) -> NDA
         for at, (i, _) in enumerate(owners):
             mine[i].append(at)
         for i, ats in mine.items():
-            joined[i, :3] = each[min(ats, key=lambda at: odds[at]), :3]
+            lowest = min(ats, key=lambda at: odds[at])
+            joined[i, :3] = each[lowest, :3] if pool == "lowest" else each[ats, :3].mean(0)
             joined[i, 3:5] = each[ats, 3:5].max(0)
             joined[i, 5] = np.average(each[ats, 5], weights=lengths[ats])
         return joined

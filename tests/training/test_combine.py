@@ -82,3 +82,25 @@ def test_a_fitted_line_means_shares_on_human_rows_and_made_ones_only_weigh_its_p
     alone = fit("support", ("figure",), figures, [pairs[i] for i in human], told[human])
     # Made rows, of which the figures know nothing, give the network a larger share.
     assert line.weights[0] / line.weights[2] > alone.weights[0] / alone.weights[2]
+
+
+def test_the_network_can_be_given_its_share_of_the_line() -> None:
+    dice = np.random.default_rng(1)
+    pairs, logits = [], []
+    for _ in range(400):
+        truth = dice.normal()
+        label = int(dice.random() < 1 / (1 + np.exp(-3 * truth)))
+        pairs.append(a_pair("one", label, truth + dice.normal()))
+        logits.append([truth + dice.normal(), 0.0, -30.0, 0.0, 0.0, dice.normal()])
+    told, figures = np.array(logits, np.float32), Figures(pairs)
+
+    def spread(share: float) -> tuple[float, float]:
+        """Of the network's part of the odds, and of the figures'."""
+        line = fit("support", ("figure",), figures, pairs, told, network=share)
+        x = np.minimum(line_inputs(pairs, told), line.caps)
+        return float((x[:, :2] @ line.weights[:2]).std()), float(x[:, 2].std() * line.weights[2])
+
+    of_network, of_figures = spread(0.25)
+    assert of_figures / of_network == pytest.approx(3.0, rel=1e-6)
+    assert spread(0.0)[0] == 0.0
+    assert spread(1.0)[1] == 0.0
