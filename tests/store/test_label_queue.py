@@ -10,11 +10,12 @@ import textwrap
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ragassay.core import LabelAnswer, RowResult, RowToLabel, Sample
+from ragassay.core import HumanLabel, LabelAnswer, RowResult, RowToLabel, Sample
 from ragassay.store import Store, copy_store, label_queue
 from ragassay.store.label_queue import wants_more
 
@@ -207,3 +208,28 @@ def test_rows_chosen_twice_are_handed_out_once(store: Store) -> None:
     assert store.add_to_label(RUN, NAME, [RowToLabel("r9", 0, 1, (0.0, 1.0))]) == 1
     assert [row.row_id for row in store.to_label(RUN, NAME)] == ["r0", "r1", "r9"]
     assert store.names_to_label(RUN) == (NAME,)
+
+
+def test_a_stamp_changes_with_each_label_answer_and_chosen_row(store: Store) -> None:
+    seen = [store.labels_stamp()]
+
+    def is_new() -> bool:
+        seen.append(store.labels_stamp())
+        return seen[-1] not in seen[:-1]
+
+    first, second = queue(store, 1, 1)
+    assert is_new()
+    answer(store, first, "ada", 1.0)
+    assert is_new()
+    answer(store, first, "ada", 0.0)
+    assert is_new(), "the last label is replaced by one with its number"
+    answer(store, second, "ada", 1.0)
+    assert is_new()
+    answer(store, first, "ada", None)
+    assert is_new(), "a label that is not the last is taken back"
+    label = HumanLabel("r0", NAME, "bob", 1.0)
+    store.put_labels(RUN, [label])
+    assert is_new()
+    store.put_labels(RUN, [replace(label, value=0.0)], replace=True)
+    assert is_new()
+    assert store.labels_stamp() == seen[-1]

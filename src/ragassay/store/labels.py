@@ -36,11 +36,21 @@ class LabelRecords:
 
         return self._access.write(work)
 
-    def last_number(self) -> int:
-        """The number of the label that was stored last, of any run; 0 before the first. A label
-        that takes the place of another one has a number of its own.
+    def stamp(self) -> tuple[object, ...]:
+        """What changes with every label and answer, and with every row that is chosen to label, of
+        any run.
         """
-        return int(self._access.scalar(select(func.max(schema.labels.c.id))) or 0)
+        labels, answers, queue = schema.labels.c, schema.label_answers.c, schema.label_queue.c
+        # The last label may be replaced by one that gets its number; labels are taken back by an
+        # answer alone.
+        last = self._access.all(
+            select(labels.id, labels.payload).order_by(labels.id.desc()).limit(1)
+        )
+        return (
+            *((row.id, bytes(row.payload)) for row in last),
+            self._access.scalar(select(func.max(answers.id))),
+            self._access.scalar(select(func.max(queue.id))),
+        )
 
     def of_run(
         self,

@@ -500,9 +500,11 @@ class Store:
         """
         return self._labels.of_run(run_id, name, source_hash=source_hash, row_id=row_id)
 
-    def last_label(self) -> int:
-        """The number of the label that was stored last, of any run; 0 before the first."""
-        return self._labels.last_number()
+    def labels_stamp(self) -> tuple[object, ...]:
+        """What changes with every label and answer, and with every row that is chosen to label, of
+        any run.
+        """
+        return self._labels.stamp()
 
     # -- rows handed out to people to label
 

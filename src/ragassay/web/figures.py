@@ -188,7 +188,7 @@ class Figures:
             self._own_folder.cleanup()
 
     def _trust_stamp(self) -> object:
-        return len(self._store.certificates()), self._store.last_label()
+        return len(self._store.certificates()), self._store.labels_stamp()
 
     def _index_folder(self) -> Path:
         """Beside the store, so that it is there when the server is started again; else a folder

@@ -72,7 +72,7 @@ def show(ask: Ask) -> Answer:
         corrected = corrected_in_both(store, first.run_id, second.run_id)
         return compare(store, first.run_id, second.run_id, corrected=corrected)
 
-    comparison = figures.other(("compare", *key, _labels_stamp(ask, first, second)), pair, 2.0)
+    comparison = figures.other(("compare", *key, store.labels_stamp()), pair, 2.0)
     if comparison is None:
         return Page("counting_pair.html.j2", {"a": first, "b": second})
     metric = _metric(ask, comparison.metrics)
@@ -225,15 +225,6 @@ def _choice(ask: Ask, offered: list[tuple[str, str]], a: str, b: str) -> Page:
     table = run_table(ask, whole=ask.query.get("all") == "1") if ids else None
     values = {"offered": offered, "a": a, "b": b, "comparison": None, "table": table}
     return Page("compare.html.j2", values)
-
-
-def _labels_stamp(ask: Ask, *runs: StoredRun) -> tuple[object, ...]:
-    """What changes with every label of the runs."""
-    stamps: list[object] = []
-    for run in runs:
-        labels = ask.site.store.labels(run.run_id)
-        stamps.append((len(labels), max((label.created for label in labels), default="")))
-    return tuple(stamps)
 
 
 def _most_telling(metrics: Sequence[MetricComparison]) -> str:

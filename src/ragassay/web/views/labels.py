@@ -4,6 +4,7 @@ labels say.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,11 +23,12 @@ from ragassay.trust.measure.label_rounds import (
     tied_rows,
 )
 from ragassay.trust.sampling import METHODS
+from ragassay.web.figures import FOR_FEW_S
 from ragassay.web.messages import Answer, Ask, NotThere, Redirect, number, refused
 from ragassay.web.site import url
 from ragassay.web.views.labelling import person_named, reason_given
 from ragassay.web.views.row_labels import waits
-from ragassay.web.views.shell import run_page, stored_run
+from ragassay.web.views.shell import counting_page, run_page, stored_run
 
 if TYPE_CHECKING:
     from ragassay.store import StoredRun
@@ -55,17 +57,16 @@ def show(ask: Ask) -> Answer:
     names = list(dict.fromkeys([*store.names_to_label(run_id), *_labelled(ask, run_id)]))
     choices = _choices(ask, stored)
     applies = {choice.metric: choice.applies for choice in choices}
-    progress = [
-        _blind(ask, run_id, label_progress(store, run_id, name, rows_in_all=applies.get(name)))
-        for name in names
-    ]
+    progress = _progress(ask, stored, names, applies)
+    if progress is None:
+        return counting_page(ask, stored, "labels")
     wanted = ask.query.get("metric", "")
     return run_page(
         "labels.html.j2",
         ask,
         stored,
         "labels",
-        progress=progress,
+        progress=[_blind(ask, run_id, one) for one in progress],
         labelled=len({label.row_id for label in store.labels(run_id)}),
         waits={x.metric: x.finished < x.chosen and _waits(ask, run_id, x.metric) for x in progress},
         metrics=[choice.metric for choice in choices],
@@ -77,6 +78,21 @@ def show(ask: Ask) -> Answer:
         person=ask.person,
         taken=number(ask, "taken", 0, 0, 10**8),
     )
+
+
+def _progress(
+    ask: Ask, stored: StoredRun, names: Sequence[str], applies: Mapping[str, int]
+) -> list[LabelProgress] | None:
+    """How far each metric's labels have come, None while that is being counted."""
+    store, run_id = ask.site.store, stored.run_id
+
+    def count() -> list[LabelProgress]:
+        return [
+            label_progress(store, run_id, name, rows_in_all=applies.get(name)) for name in names
+        ]
+
+    key = ("labels", run_id, stored.updated, *applies.items(), store.labels_stamp())
+    return ask.site.figures.other(key, count, FOR_FEW_S)
 
 
 def _blind(ask: Ask, run_id: str, progress: LabelProgress) -> LabelProgress:

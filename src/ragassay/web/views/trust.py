@@ -27,10 +27,8 @@ def show(ask: Ask) -> Answer:
         raise NotThere(f"No row of the run has a label of {metric[:80]!r}.")
     sections = None
     if metric:
-        mine = [label for label in labels if label.name == metric]
-        stamp = (len(mine), max(label.created for label in mine))
         found = ask.site.figures.other(
-            ("trust", run_id, stored.updated, metric, stamp),
+            ("trust", run_id, stored.updated, metric, store.labels_stamp()),
             lambda: run_trust_report(judge_trust(Run(store, run_id), metric=metric)),
             PATIENCE_S,
         )
