@@ -7,7 +7,7 @@ from dataclasses import replace
 from html import unescape
 from itertools import chain
 
-from ragassay.core import HumanLabel
+from ragassay.core import Diagnosis, HumanLabel, Ledger, RunState, Spend
 from ragassay.report.tables import Table
 from ragassay.runs.kept_reports import keep_report, kept_reports
 from ragassay.runs.report_items import ReportItem
@@ -165,3 +165,26 @@ def test_the_trust_page_says_what_the_command_says(store: Store, make) -> None:
             cells = chain.from_iterable(block.rows) if isinstance(block, Table) else [str(block)]
             for text in cells:
                 assert " ".join(text.split()).lower() in page, text
+
+
+def test_the_heading_of_costs_counts_the_runs_whose_price_is_known(store: Store, make) -> None:
+    save(store, [make.row(0)], "priced")
+    save(store, [make.row(0)], "unknown")
+    unknown = Ledger(Spend(84, 40_000, 5_000, 1_000, None, 9.0), 0, 0.0, 0, 0)
+    store.update_run(
+        "unknown", state=RunState.FINISHED, stop_reason="", ledger=unknown, seconds=1.0
+    )
+    with serving(store) as site:
+        page = words(site.ask("/costs").text)
+    assert "Judging 1 of 2 runs cost $0.12" in page
+    assert "Of 1 run the price is not known: they have no bar and are not in the sum." in page
+
+
+def test_rows_without_a_verdict_are_in_the_legend_of_a_run(store: Store, make) -> None:
+    without = replace(make.row(1), diagnosis=Diagnosis())
+    save(store, [make.row(0), without, make.bad(2)])
+    with serving(store) as site:
+        page = site.ask("/runs/run1").text
+        assert "1 pass 0 fail 0 undecided 1 without a verdict 1 unreadable" in words(page)
+        listed = words(site.ask("/runs/run1/rows?verdict=none").text)
+    assert "Rows: those without a verdict" in listed
