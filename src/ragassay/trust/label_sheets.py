@@ -16,10 +16,11 @@ from pathlib import Path
 
 import orjson
 
-from ragassay.core import DataError, EnvironmentFailure, Sample, SetupError, shorten
+from ragassay.core import DataError, Sample, SetupError, shorten
 from ragassay.datasets.cells import numbered_chunks
 from ragassay.datasets.record import to_record
 from ragassay.datasets.spreadsheet_guard import guarded
+from ragassay.datasets.writing import opened
 from ragassay.trust.sampling import ChosenRow
 
 BINARY = (0.0, 1.0)
@@ -69,7 +70,8 @@ def write_sheet(
             fix="choose rows of this run",
         )
     lines = [_line(row, sample_of[row.id], name, scale, judge) for row in chosen]
-    _write(path, _csv(lines) if kind == "csv" else _json_lines(lines))
+    with opened(path) as write:
+        write(_csv(lines) if kind == "csv" else _json_lines(lines))
     return len(lines)
 
 
@@ -165,21 +167,3 @@ def _contexts(contexts: list[object]) -> str:
             return numbered
     lines = ",\n ".join(orjson.dumps(context).decode() for context in contexts)
     return f"[{lines}]"
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write under another name first, so that the file appears only when it is whole."""
-    part = path.with_name(f".{path.name[:80]}.{os.getpid()}.part")
-    try:
-        part.write_bytes(data)
-        part.replace(path)
-    except OSError as error:
-        raise EnvironmentFailure(
-            "E0107",
-            "The output file cannot be written.",
-            where=str(path),
-            why=error.strerror or str(error),
-            fix="choose a file in a folder that can be written",
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)
