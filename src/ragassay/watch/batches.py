@@ -122,9 +122,31 @@ class Batches:
         self._records.begin_batch(self._settings.name, batch, kept)
         return batch
 
+    def go_on(self, batch: WatchBatch, now: float, tell: Callable[[str], None]) -> Outcome:
+        """Go on with a batch of a watch that was killed, with no more than the budgets leave now:
+        they may be others than when it was begun. What was bought before is written in any case.
+        """
+        others = self._records.batches(self._settings.name, now - LONGEST_S)
+        others = [other for other in others if other.number != batch.number]
+        left = room(self._settings.budgets, others, now)
+        ledger = self._bought(batch)
+        is_over = bool(left.full) or (left.rows is not None and left.rows < batch.rows)
+        calls, cost = _calls(ledger), 0.0 if self._settings.free else _cost(ledger)
+        if is_over and not calls:
+            return Outcome(batch, self._rows(batch), None, capped=True)
+        notes = {
+            "max_calls": _cap(batch.notes.get("max_calls"), left.calls, calls, is_over),
+            "max_cost": _cap(batch.notes.get("max_cost"), left.dollars, cost or 0.0, is_over=False),
+        }
+        if self._settings.free:
+            notes["max_cost"] = None
+        changed = replace(batch, notes=notes)
+        self._records.put_batch(self._settings.name, changed)
+        return self.judge(changed, tell)
+
     def judge(self, batch: WatchBatch, tell: Callable[[str], None]) -> Outcome:
         """Judge a batch, or go on with one that was begun."""
-        rows = tuple(self._records.in_batch(self._settings.name, batch.number))
+        rows = self._rows(batch)
         run, down, capped = None, "", False
         try:
             run = self._run(batch, tell)
@@ -161,8 +183,7 @@ class Batches:
                 asked += each.state != PENDING or each.figures != row.figures
         judged = sum(each.state == JUDGED for each in judgings)
         cost = 0.0 if self._settings.free else _cost(ledger)
-        calls = ledger.confirmed.calls + ledger.uncertain_calls + ledger.refused_calls
-        ended = replace(outcome.batch, ended=now, rows=asked, calls=calls, cost=cost)
+        ended = replace(outcome.batch, ended=now, rows=asked, calls=_calls(ledger), cost=cost)
         self._records.settle(self._settings.name, judgings, ended)
         self._file(outcome.batch).unlink(missing_ok=True)
         return judged, len(judgings) - judged
@@ -180,7 +201,8 @@ class Batches:
         caps = {name: batch.notes.get(name) for name in ("max_calls", "max_cost")}
         address = self._store.address
         if self._found(batch, close=True) is not None:
-            return api.resume(batch.run, store=address, tell=tell)  # type: ignore[arg-type]
+            given = {name: cap for name, cap in caps.items() if cap is not None}
+            return api.resume(batch.run, store=address, tell=tell, **given)  # type: ignore[arg-type]
         options = {**self._settings.judging, **caps}
         return api.evaluate(
             str(self._file(batch)),
@@ -199,6 +221,18 @@ class Batches:
         if close:
             run.close()
         return run
+
+    def _rows(self, batch: WatchBatch) -> tuple[WatchRow, ...]:
+        return tuple(self._records.in_batch(self._settings.name, batch.number))
+
+    def _bought(self, batch: WatchBatch) -> Ledger:
+        run = self._found(batch)
+        if run is None:
+            return Ledger()
+        try:
+            return run.ledger
+        finally:
+            run.close()
 
     def _give_up(self, batch: WatchBatch) -> None:
         """Let go of the rows of a batch that could not be begun: they wait on, and none of them
@@ -241,6 +275,21 @@ def _said_here(error: RagAssayError) -> RagAssayError:
 
 _OUTAGES = ("E0405", "E0408", "E0409", "E0411")
 """Codes that say that the judge cannot be asked now."""
+
+
+def _cap(begun_with: float | None, left: float | None, spent: float, is_over: bool) -> float | None:
+    """What a batch may spend in all: no more than it was begun with and than is left, and not less
+    than it has spent. is_over: nothing more.
+    """
+    caps = [cap for cap in (begun_with, left) if cap is not None]
+    if is_over:
+        caps.append(spent)
+    return max(spent, min(caps)) if caps else None
+
+
+def _calls(ledger: Ledger) -> int:
+    """The calls that a run has made."""
+    return ledger.confirmed.calls + ledger.uncertain_calls + ledger.refused_calls
 
 
 def _cost(ledger: Ledger) -> float | None:

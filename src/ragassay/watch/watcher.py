@@ -100,8 +100,10 @@ class Watcher:
             self._put_together()
         self._take_ratings()
         self._take_rows()
-        self._drop()
-        self._judge(patient)
+        self._finish_batches()
+        if not self.interrupted:
+            self._drop()
+            self._judge(patient)
         for raised in self._counter.step(self._stored):
             self._tell(f"{'BACK' if raised.kind == 'back' else 'ALERT'} {raised.text}")
         self._reference()
@@ -182,9 +184,14 @@ class Watcher:
 
     # -- judging
 
-    def _judge(self, patient: bool) -> None:
+    def _finish_batches(self) -> None:
+        """Write what a watch that was killed had bought, before rows are dropped that it was bought
+        for.
+        """
         for batch in self._batches.unfinished():
-            self._after(self._batches.judge(batch, self._tell))
+            self._after(self._batches.go_on(batch, self._state.now, self._tell))
+
+    def _judge(self, patient: bool) -> None:
         state = self._state
         if patient and state.now < state.again:
             return
