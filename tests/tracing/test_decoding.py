@@ -18,7 +18,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from ragassay.datasets.spans.rows import rows_of_trace
 from ragassay.tracing.decoding import Batch, decode
+from ragassay.tracing.json_records import Slow, fill
 from ragassay.tracing.objects import span_object
+from ragassay.tracing.otlp import messages
 from ragassay.tracing.wire import BadExport, field
 from support.otlp_json import openinference_request, request, span
 
@@ -72,11 +74,18 @@ def test_an_export_of_millions_of_empty_records_is_refused_before_they_are_looke
         resources = b"\x0a\x00" * many
         return (field(1, field(2, spans)), field(1, field(2, numbers)), resources)
 
+    why = "more than 720,000 values" if is_json else "more than 50,000 records"
     for body in bodies():
         started = time.process_time()
-        with pytest.raises(BadExport, match="more than 50,000 records"):
+        with pytest.raises(BadExport, match=why):
             decode("traces", body, is_json)
         assert time.process_time() - started < 10
+
+
+def test_more_records_in_json_than_are_taken_are_refused() -> None:
+    body = b'{"resourceSpans":[{"scopeSpans":[{"spans":[%b]}]}]}' % (b"{}," * 60_000 + b"{}")
+    with pytest.raises(BadExport, match="more than 50,000 records"):
+        decode("traces", body, True)
 
 
 def test_both_encodings_give_equal_spans_and_rows() -> None:
@@ -316,3 +325,95 @@ def test_only_a_true_value_says_that_a_trace_is_complete() -> None:
     assert complete(True)
     assert not complete(False)
     assert not complete("ragassay.trace.complete")
+
+
+SCALARS = (
+    st.builds(lambda text: {"stringValue": text}, st.text(max_size=8))
+    | st.builds(lambda flag: {"boolValue": flag}, st.booleans())
+    | st.builds(lambda n: {"intValue": n}, st.integers(-(2**63), 2**63 - 1))
+    | st.builds(lambda n: {"intValue": str(n)}, st.integers(-(2**63), 2**63 - 1))
+    | st.builds(lambda x: {"doubleValue": x}, st.floats(allow_nan=False, allow_infinity=False))
+    | st.builds(lambda n: {"doubleValue": n}, st.integers(-(2**60), 2**60))
+    | st.builds(lambda raw: {"bytesValue": base64.b64encode(raw).decode()}, st.binary(max_size=5))
+    | st.sampled_from(
+        [
+            {}, {"doubleValue": "NaN"}, {"doubleValue": "-Infinity"}, {"string_value": "snake"},
+            {"stringValue": None}, {"unknown": 1}, {"intValue": "1e3"}, {"intValue": 1.0},
+            {"stringValue": "a", "unknown": 2}, {"stringValue": 5}, {"boolValue": "true"},
+            {"intValue": "٣"}, {"stringValue": "a", "intValue": "1"}, {"arrayValue": {}},
+            {"arrayValue": {"values": None}}, {"arrayValue": {"values": [None]}},
+            {"kvlistValue": {"values": [{}]}}, {"arrayValue": {"other": []}},
+        ]
+    )
+)  # fmt: skip
+KEYS = st.text(max_size=4) | st.none() | st.integers(0, 3)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.builds(lambda each: {"arrayValue": {"values": each}}, st.lists(inner))
+        | st.builds(
+            lambda each: {"kvlistValue": {"values": [{"key": k, "value": v} for k, v in each]}},
+            st.lists(st.tuples(st.text(max_size=3), inner), max_size=3),
+        )
+    ),
+    max_leaves=6,
+)
+ATTRIBUTES = st.lists(
+    st.fixed_dictionaries({"key": KEYS, "value": VALUES | st.none()})
+    | st.sampled_from([{}, {"key": "a"}, {"value": {}}, None, 3, {"key": "a", "other": 1}]),
+    max_size=4,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(ATTRIBUTES, ATTRIBUTES)
+def test_attributes_are_read_as_protobufs_own_reader_of_json_reads_them(
+    own: list[Any], of_an_event: list[Any]
+) -> None:
+    record = {"name": "n", "attributes": own, "events": [{"attributes": of_an_event, "name": "e"}]}
+
+    def result(read: Any) -> bytes | None:
+        message = messages().Span()
+        try:
+            read(message)
+        except (BadExport, json_format.ParseError, TypeError, ValueError, AttributeError):
+            return None
+        return bytes(message.SerializeToString(deterministic=True))
+
+    def library(message: Any) -> None:
+        json_format.ParseDict(record, message, ignore_unknown_fields=True)
+
+    assert result(lambda message: fill(message, record, Slow())) == result(library)
+
+
+def json_export(attributes: str) -> bytes:
+    spans = f'[{{"traceId":"{TRACE}","spanId":"00f067aa0ba902b7","attributes":{attributes}}}]'
+    return f'{{"resourceSpans":[{{"scopeSpans":[{{"spans":{spans}}}]}}]}}'.encode()
+
+
+@pytest.mark.parametrize(
+    ("each", "count", "why"),
+    [
+        ("{}", 2_000_000, "720,000 values"),
+        ("0", 3_000_000, "720,000 values"),
+        ('{"key":"k","value":{"unknown":1}}', 60_000, "too long"),
+        ('{"other":[]}', 150_000, "too long"),
+    ],
+)
+def test_millions_of_values_in_json_are_refused_before_they_cost_time_or_memory(
+    each: str, count: int, why: str
+) -> None:
+    body = json_export(f"[{','.join([each] * count)}]")
+    began = time.process_time()
+    with pytest.raises(BadExport, match=why):
+        decode("traces", body, True)
+    assert time.process_time() - began < 8
+
+
+def test_a_span_of_a_hundred_thousand_attributes_is_taken_and_texts_count_once() -> None:
+    pairs = ",".join(f'{{"key":"{n}","value":{{"intValue":"{n}"}}}}' for n in range(100_000))
+    began = time.process_time()
+    assert decode("traces", json_export(f"[{pairs}]"), True).count == 1
+    assert time.process_time() - began < 4
+    text = json.dumps({"key": "k", "value": {"stringValue": '{"a": [1, {}, "\\"", 2]}, ' * 40_000}})
+    assert decode("traces", json_export(f"[{text}]"), True).count == 1

@@ -12,6 +12,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -213,6 +214,44 @@ def test_senders_that_never_finish_do_not_hold_up_others(receiver: Receiver) -> 
     finally:
         for connection in idle:
             connection.close()
+
+
+def test_senders_that_announce_much_and_stall_do_not_hold_up_others(receiver: Receiver) -> None:
+    import socket
+
+    head = b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\n"
+    token = f"Authorization: {receiver.headers['authorization']}\r\n".encode()
+    stalled = [socket.create_connection(("127.0.0.1", receiver.port), timeout=30) for _ in "123"]
+    try:
+        for connection in stalled:
+            connection.sendall(head + token + b"Content-Length: 4194304\r\n\r\nx")
+        time.sleep(0.3)
+        assert receiver.post("/v1/traces", export(4).SerializeToString(), PROTOBUF).is_success
+        began = time.monotonic()
+        assert all(b" 408 " in connection.recv(100) for connection in stalled)
+        assert time.monotonic() - began < 10, "long before the 30 s of a body that goes on"
+    finally:
+        for connection in stalled:
+            connection.close()
+
+
+def test_small_bodies_that_unpack_to_millions_of_values_do_not_hold_up_others(
+    receiver: Receiver,
+) -> None:
+    spans = b'[{"attributes":[%b{}]}]' % (b"{}," * 2_000_000)
+    heavy = gzip.compress(b'{"resourceSpans":[{"scopeSpans":[{"spans":%b}]}]}' % spans)
+    assert len(heavy) < 10_000
+    before = rss(receiver)
+    with ThreadPoolExecutor(4) as pool:
+        sent = [pool.submit(receiver.post, "/v1/traces", heavy, JSON, **GZIP) for _ in range(4)]
+        time.sleep(0.1)
+        began = time.monotonic()
+        assert receiver.post(
+            "/v1/traces", gzip.compress(export(5).SerializeToString()), PROTOBUF, **GZIP
+        ).is_success
+        assert time.monotonic() - began < 10
+        assert {each.result().status_code for each in sent} == {400}
+    assert rss(receiver) - before < 64 * MIB
 
 
 def test_a_locked_store_is_answered_with_503_and_nothing_acknowledged_is_lost(

@@ -184,7 +184,7 @@ def rss() -> int:
 
 
 def test_more_than_can_be_stored_is_told_when_to_come_again(served: Served) -> None:
-    served.intake.under_way = 7 * MIB
+    served.intake.under_way = 8 * MIB
     refusal = served.refusal(export_of(1))
     assert refusal == ("RESOURCE_EXHAUSTED", "too many exports at once", 1)
     served.intake.under_way = 0

@@ -15,6 +15,7 @@ import orjson
 
 from ragassay.store.spans import SPAN_BYTES, TRACE_BYTES, StoredLog, StoredSpan
 from ragassay.tracing import wire
+from ragassay.tracing.json_records import Slow, TooManyValues, check_values, fill
 from ragassay.tracing.otlp import messages
 from ragassay.tracing.wire import BadExport, Part
 
@@ -161,10 +162,6 @@ _SCOPE = ("scope", "instrumentationLibrary", "instrumentation_library")
 _BESIDE = {"resource", "schemaUrl", "schema_url", *_SCOPE}
 """What may stand in place of a list that is empty."""
 _IDS = ("traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_id")
-_DEEPEST = 110
-"""Messages inside each other that are read of JSON: some more than protobuf reads, so that both
-encodings take the same.
-"""
 
 
 def _parts_in_json(signal: Signal, body: bytes) -> list[Part]:
@@ -177,20 +174,20 @@ def _parts_in_json(signal: Signal, body: bytes) -> list[Part]:
         raise BadExport(f"it has no {outer[0]}")
     kind = messages().Span if signal == "traces" else messages().LogRecord
     parts: list[Part] = []
-    left = wire.MOST_RECORDS
+    left, slow = wire.MOST_RECORDS, Slow()
     for resource in _objects(export, outer):
         left -= 1
         if left < 0:
             raise wire.too_many()
-        described = _from_json(messages().Resource, resource.get("resource") or {})
+        described = _from_json(messages().Resource, resource.get("resource") or {}, slow)
         for scope in _objects(resource, scopes):
             named: Any = next((scope[name] for name in _SCOPE if scope.get(name)), {})
-            library = _from_json(messages().Scope, named)
+            library = _from_json(messages().Scope, named, slow)
             origin = wire.origin_of(described, library)
             left -= 1 + len(_listed(scope, records))
             if left < 0:
                 raise wire.too_many()
-            encoded = [_record_from_json(kind, each) for each in _listed(scope, records)]
+            encoded = [_record_from_json(kind, each, slow) for each in _listed(scope, records)]
             parts.append(Part(origin, encoded))
     return parts
 
@@ -207,6 +204,7 @@ _HALF_PAIR = 6
 
 def _json(body: bytes) -> Any:
     """What a body says. Raises BadExport."""
+    check_values(body)
     try:
         return orjson.loads(body)
     except ValueError:
@@ -244,25 +242,23 @@ def _objects(holder: Mapping[str, Any], names: Names) -> list[dict[str, Any]]:
     return values
 
 
-def _from_json(kind: Any, value: Any) -> bytes:
-    """A part of the envelope in the encoding of protobuf. Raises BadExport."""
-    from google.protobuf import json_format
-
-    try:
-        message = json_format.ParseDict(
-            value, kind(), ignore_unknown_fields=True, max_recursion_depth=_DEEPEST
-        )
-    except (json_format.ParseError, RecursionError) as error:
-        raise BadExport(str(error)[:200]) from None
+def _from_json(kind: Any, value: Any, slow: Slow) -> bytes:
+    """A record, or a part of the envelope, in the encoding of protobuf. Raises BadExport."""
+    if not isinstance(value, Mapping):
+        raise BadExport("a part of it is no object")
+    message = kind()
+    fill(message, value, slow)
     return bytes(message.SerializeToString())
 
 
-def _record_from_json(kind: Any, value: Any) -> bytes:
+def _record_from_json(kind: Any, value: Any, slow: Slow) -> bytes:
     """A span or log record in the encoding of protobuf; bytes that cannot be decoded where it is
-    none, so that it is counted as one that was not taken.
+    none, so that it is counted as one that was not taken. Raises TooManyValues.
     """
     try:
-        return _from_json(kind, _with_ids(value))
+        return _from_json(kind, _with_ids(value), slow)
+    except TooManyValues:
+        raise
     except (BadExport, ValueError, TypeError, AttributeError):
         return _UNREADABLE
 

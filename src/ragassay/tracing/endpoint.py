@@ -18,6 +18,7 @@ from ragassay.store import Store
 from ragassay.tracing.decoding import Signal
 from ragassay.tracing.intake import (
     BODY_S,
+    STALLED_S,
     STORE_RETRY_S,
     WINDOWS,
     Intake,
@@ -187,7 +188,9 @@ class TraceEndpoint:
             try:
                 body = await asyncio.wait_for(_body(receive, room), BODY_S)
             except TimeoutError:
-                words = f"the body did not arrive in {BODY_S:g} seconds"
+                words = (
+                    f"the body did not arrive in {BODY_S:g} seconds, or stalled for {STALLED_S:g}"
+                )
                 raise Refused(Refusal.LATE, words) from None
             rejected = await self.intake.store(signal, body, encoding, is_json)
         return acknowledgement(signal, rejected, is_json)
@@ -198,7 +201,7 @@ async def _body(receive: Receive, room: Room) -> bytes:
     chunks: list[bytes] = []
     size = 0
     while True:
-        message = await receive()
+        message = await asyncio.wait_for(receive(), STALLED_S)
         if message["type"] == "http.disconnect":
             raise Refused(Refusal.MALFORMED, "the sender went away")
         chunk = message.get("body", b"")

@@ -30,8 +30,8 @@ MOST_JSON = 8 << 20
 """Bytes of a request as sent, unpacked, and unpacked where it is JSON, which takes several times
 its size in memory.
 """
-BODY_S = 30.0
-"""Seconds in which a request's body has to arrive."""
+BODY_S, STALLED_S = 30.0, 3.0
+"""Seconds in which a request's body has to arrive, and in which more of it has to."""
 OVERLOAD_RETRY_S = 1
 STORE_RETRY_S = 5
 """Seconds after which a sender is told to come again."""
@@ -43,6 +43,12 @@ _MOST_AT_ONCE = 4 << 20
 is more than one: a further one is refused before it is read, so that those that were taken do not
 wait long and no work is spent on what cannot be stored.
 """
+_MOST_AHEAD = 1 << 19
+"""Bytes that count of a request beyond what has come of it: a sender that announces much and stalls
+must not keep the others out.
+"""
+_DECODED_S = 3.0
+"""Seconds that requests wait to be decoded, before further ones are told to come again."""
 _STUCK_S = 0.7
 """Seconds for which a commit waits for a store that is locked or away before the sender is told."""
 _ACKNOWLEDGE_S = 5.0
@@ -82,15 +88,19 @@ class Room:
 
     def __init__(self, intake: Intake, announced: int) -> None:
         self._intake = intake
+        self._announced = announced
         self.taken = 0
-        if intake.under_way and intake.under_way + announced > _MOST_AT_ONCE:
+        ahead = min(announced, _MOST_AHEAD)
+        # The smallest fit in beside what keeps the others waiting.
+        most = _MOST_AT_ONCE if announced > _SMALL else 2 * _MOST_AT_ONCE
+        if intake.under_way and intake.under_way + ahead > most:
             raise Refused(Refusal.BUSY, "too many exports at once", OVERLOAD_RETRY_S)
         # What was announced counts from the start, or many could begin at the same moment.
-        self._grow_to(announced)
+        self._grow_to(ahead)
 
     def grow_to(self, size: int) -> None:
         """So much has come of the request. Raises Refused."""
-        self._grow_to(size)
+        self._grow_to(max(size, min(self._announced, size + _MOST_AHEAD)))
         if size > MOST_BODY:
             raise Refused(Refusal.TOO_LARGE, f"a request may have {MOST_BODY >> 20} MiB")
         # Alone it is taken whatever its size: it could never come otherwise.
@@ -118,6 +128,7 @@ class Intake:
         self.under_way = 0
         self._token = token
         self._decoders = ThreadPoolExecutor(2, thread_name_prefix="spans-decoder")
+        self._decoding: dict[object, float] = {}
 
     @property
     def trouble(self) -> str:
@@ -177,8 +188,18 @@ class Intake:
     async def _decoded(self, signal: Signal, body: bytes, encoding: str, is_json: bool) -> Batch:
         if len(body) <= _SMALL and encoding == "identity":
             return _decoded(signal, body, encoding, is_json)
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._decoders, _decoded, signal, body, encoding, is_json)
+        oldest = next(iter(self._decoding.values()), None)
+        if oldest is not None and time.monotonic() - oldest > _DECODED_S:
+            words = "what came before is still being read"
+            raise Refused(Refusal.BUSY, words, OVERLOAD_RETRY_S)
+        loop, request = asyncio.get_running_loop(), object()
+        self._decoding[request] = time.monotonic()
+        try:
+            return await loop.run_in_executor(
+                self._decoders, _decoded, signal, body, encoding, is_json
+            )
+        finally:
+            del self._decoding[request]
 
     async def _stored(self, batch: Batch) -> None:
         """Wait for the commit of a batch. Raises Refused."""
