@@ -1,14 +1,21 @@
-"""Labels of people: read, written, taken in from a sheet, and how far they agree."""
+"""Labels of people: read, written, taken in from a sheet, and how far they agree.
+
+People label blind. The token of the labeller is that of a group, so nobody knows which of them
+asks: what was said of a row is not told with it as long as one more of them may get the row.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from ragassay.core import RagAssayError
 from ragassay.report.jsonable import as_json
-from ragassay.trust.measure.label_rounds import label_progress
+from ragassay.store.label_queue import wants_more
+from ragassay.trust.measure.label_rounds import LabelProgress, label_progress
 from ragassay.trust.measure.labelling import LabelImport, import_labels
 from ragassay.web.api.cursors import cursor, foreign_cursor, place_of
 from ragassay.web.api.messages import Call, Json, Problem, Refused, Reply
@@ -24,7 +31,9 @@ ENDINGS = {"text/csv": ".csv", "application/x-ndjson": ".jsonl"}
 
 
 def listed(call: Call) -> Reply:
-    """A page of a run's labels, in the order in which they were stored."""
+    """A page of a run's labels, in the order in which they were stored; for a labeller without
+    those of rows that wait for somebody.
+    """
     stored, metric, limit = call.run(), call.query.metric, call.query.limit
     of = ["labels", stored.run_id, metric]
     after = place_of(call.query.cursor, of)
@@ -32,21 +41,67 @@ def listed(call: Call) -> Reply:
     if type(start) is not int or start < 0:
         raise foreign_cursor()
     labels = call.site.store.labels(stored.run_id, metric or None)
-    following = cursor(of, start + limit) if start + limit < len(labels) else None
+    names = [metric] if metric else call.site.store.names_to_label(stored.run_id)
+    waiting = _waiting(call, stored.run_id, names)
+    shown = [label for label in labels if (label.name, label.row_id) not in waiting]
+    # Pages are cut from all labels, so that a label that is shown later moves none of the others.
     page = labels[start : start + limit]
-    return Json({"items": as_json(page), "total": len(labels), "next": following})
+    items = [label for label in page if (label.name, label.row_id) not in waiting]
+    following = cursor(of, start + limit) if start + limit < len(labels) else None
+    return Json({"items": as_json(items), "total": len(shown), "next": following})
+
+
+def _waiting(call: Call, run_id: str, metrics: Iterable[str]) -> set[tuple[str, str]]:
+    """(metric, row) of what one more person is to label, where a labeller asks; nothing for the
+    others: who reads labels no row, and the admin decides between labels that differ.
+    """
+    if call.role is not Role.LABELLER:
+        return set()
+    store = call.site.store
+    waiting = set()
+    for metric in metrics:
+        latest: dict[str, dict[str, float | None]] = {}
+        for answer in store.label_answers(run_id, metric):
+            if not answer.repeat:
+                latest.setdefault(answer.row_id, {})[answer.annotator] = answer.value
+        for row in store.to_label(run_id, metric):
+            if wants_more(row.wanted, latest.get(row.row_id, {}).values()):
+                waiting.add((metric, row.row_id))
+    return waiting
 
 
 def progress(call: Call) -> Reply:
-    """How far the labels of a metric have come, and how far people and judge agree."""
-    stored = call.run()
-    if call.query.metric not in stored.manifest.metrics:
+    """How far the labels of a metric have come, and how far people and judge agree; for a labeller
+    without what was said of rows that wait for somebody.
+    """
+    stored, metric = call.run(), call.query.metric
+    if metric not in stored.manifest.metrics:
         problem = Problem("metric", f"is none of {', '.join(stored.manifest.metrics)}")
         what = "The run has no such metric."
         raise Refused("E1409", what, where="metric", problems=(problem,))
     applies = _rows_of(call, stored)
-    found = label_progress(call.site.store, stored.run_id, call.query.metric, rows_in_all=applies)
-    return Json(as_json(found))
+    waiting = {row_id for _, row_id in _waiting(call, stored.run_id, [metric])}
+    found = label_progress(call.site.store, stored.run_id, metric, rows_in_all=applies)
+    labelled = {label.row_id for label in call.site.store.labels(stored.run_id, metric)}
+    return Json(as_json(_blind(found, waiting & labelled)))
+
+
+def _blind(progress: LabelProgress, waiting: Collection[str]) -> LabelProgress:
+    """The progress without what was said of rows that have labels and wait for one more. Figures
+    that these labels are in are left out as well: those of one row are what was said of it.
+    """
+    if not waiting:
+        return progress
+    return replace(
+        progress,
+        among_people=None,
+        with_judge=(),
+        compared=0,
+        needed="",
+        disputes=tuple(one for one in progress.disputes if one.row_id not in waiting),
+        ties=tuple(row_id for row_id in progress.ties if row_id not in waiting),
+        reliability=(),
+    )
 
 
 def _rows_of(call: Call, stored: StoredRun) -> int | None:
