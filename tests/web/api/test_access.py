@@ -236,6 +236,36 @@ def test_who_only_reads_is_not_told_where_files_lie(store: Store) -> None:
         assert str(store.location) in client.ask("/").text
 
 
+def test_no_operation_tells_who_only_reads_in_which_folder_the_server_works(
+    store: Store, tmp_path: Path
+) -> None:
+    of_store = str(Path(store.location).parent)
+    assert of_store == str(tmp_path)
+    options = {"html": f"{of_store}/r.html", "rubrics": [f"{of_store}/own.yaml"]}
+    kept = {"command": {"junit": f"{of_store}/junit.xml"}}
+    for run, source in (("run1", "rows.jsonl"), ("run2", "posted-rows/6e1f.jsonl")):
+        path = f"{of_store}/{source}"
+        save(store, mixed_rows(Maker()), run, source=path, options=options, kept=kept)
+    roles = {Role.READER: "r" * 30, Role.LABELLER: "l" * 30}
+    told: dict[str, set[str]] = {}
+    with serving(store, WebSettings(token="a" * 30, roles=roles, rate=1e5)) as client:
+        program = Program(client.server)
+        for token in ("a" * 30, *roles.values()):
+            told[token[0]] = set()
+            for operation in OPERATIONS:
+                if operation.method != "GET":
+                    continue
+                status, _, content = program("GET", address(operation), token=token)
+                assert status == 200 or operation.name == "getCertificate", operation.name
+                if of_store.encode() in content:
+                    told[token[0]].add(operation.name)
+        read = json.loads(program("GET", "/compare?a=run1&b=run2", token="r" * 30)[2])
+    # The admin's answers show that the walk would find the folder.
+    assert told["a"] == {"listRuns", "getRun", "getSummary", "compareRuns"}
+    assert told["r"] == told["l"] == set()
+    assert (read["a"]["source"], read["b"]["source"]) == ("rows.jsonl", "posted rows")
+
+
 def test_the_table_of_roles_in_the_documentation_is_the_one_that_is_served() -> None:
     page = (Path(__file__).parents[3] / "docs" / "http-api.md").read_text(encoding="utf-8")
     told = set(re.findall(r"^\| `(\w+) ([^`]+)` \| (\w+) \|", page, re.MULTILINE))

@@ -7,6 +7,7 @@ from ragassay.report.comparison import comparison_json
 from ragassay.report.jsonable import as_json
 from ragassay.runs.trust import known_certificates
 from ragassay.trust.measure.certificate_list import certificates_of
+from ragassay.web.api.folders import for_role
 from ragassay.web.api.messages import Call, Json, Refused, Reply
 
 
@@ -39,4 +40,6 @@ def compare(call: Call) -> Reply:
     store, query = call.site.store, call.query
     a, b = call.run(query.a), call.run(query.b)
     result = api.compare(a.run_id, b.run_id, margin=query.margin, store=store.address)  # type: ignore[arg-type]
-    return Json(as_json(comparison_json(result)))
+    shown = as_json(comparison_json(result))
+    assert isinstance(shown, dict)
+    return Json(for_role(call.role, shown))

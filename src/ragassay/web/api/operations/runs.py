@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ragassay.core import RunState
 from ragassay.report.jsonable import as_json, run_json, summary_json
-from ragassay.report.text import without_folders
 from ragassay.web.api.cursors import cursor, foreign_cursor, place_of
+from ragassay.web.api.folders import for_role
 from ragassay.web.api.messages import Call, Event, Events, Json, Reply
-from ragassay.web.sessions import Role
 
 if TYPE_CHECKING:
     from ragassay.store import StoredRun
@@ -38,7 +35,7 @@ def listed(call: Call) -> Reply:
     limit = call.query.limit
     runs = store.runs(limit + 1, before=before, names=names)
     following = cursor(of, runs[limit - 1].run_id) if len(runs) > limit else None
-    items = [run_json(run) for run in runs[:limit]]
+    items = [for_role(call.role, run_json(run)) for run in runs[:limit]]
     return Json({"items": items, "total": store.count_runs(names), "next": following})
 
 
@@ -57,23 +54,7 @@ def one(call: Call) -> Reply:
     stored = call.run()
     progress = progress_of(call, stored.run_id)
     shown = {**run_json(stored), "driven": progress["driven"], "total": progress["total"]}
-    if not call.role.may(Role.ADMIN):
-        # Where files lie on this machine is nothing to those who only read.
-        manifest = shown["manifest"]
-        assert isinstance(manifest, dict)
-        shown["manifest"] = {**manifest, **_without_folders(manifest)}
-    return Json(shown)
-
-
-def _without_folders(manifest: Mapping[str, object]) -> dict[str, object]:
-    """What of a manifest names files, by their names alone."""
-    options = manifest["options"]
-    assert isinstance(options, dict)
-    shown: dict[str, object] = {**options}
-    for name, value in options.items():
-        if isinstance(value, str) and os.path.isabs(value):
-            shown[name] = without_folders(value)
-    return {"source": without_folders(str(manifest["source"])), "options": shown}
+    return Json(for_role(call.role, shown))
 
 
 def summary(call: Call) -> Reply:
@@ -82,7 +63,7 @@ def summary(call: Call) -> Reply:
     figures = _figures(call, stored)
     if figures is None:
         return _counting(stored)
-    return Json(summary_json(figures.summary))
+    return Json(for_role(call.role, summary_json(figures.summary)))
 
 
 def metrics(call: Call) -> Reply:
