@@ -170,13 +170,22 @@ def test_a_caller_may_go_on_after_a_pause_and_others_are_not_counted_with_it() -
     assert limit.wait_s("a") == pytest.approx(0.5)
 
 
-def test_after_ten_wrong_tokens_the_answer_says_when_to_try_again(store: Store) -> None:
+def test_after_ten_wrong_tokens_a_further_one_waits_and_the_right_one_does_not(
+    store: Store,
+) -> None:
     with serving(store) as client:
         for _ in range(WRONG_A_MINUTE):
             assert client.ask("/sign-in", "POST", {"token": "x"}, token="").status == 401
         refused = client.ask("/sign-in", "POST", {"token": "x"}, token="")
         assert refused.status == 429
         assert 0 < int(refused.headers["retry-after"]) <= 60
+        # From the same address: a proxy's is that of everybody.
+        form = {"token": client.server.settings.token}
+        signed_in = client.ask("/sign-in", "POST", form, token="")
+        assert signed_in.status == 303
+        (cookie,) = signed_in.cookies
+        value = cookie.partition(";")[0]
+        assert client.ask("/", token="", headers={"Cookie": value}).status == 200
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
@@ -381,15 +390,21 @@ def test_a_label_sent_after_the_session_ended_says_that_it_was_not_saved(site: C
     assert sent == form
 
 
-def test_after_ten_wrong_tokens_all_are_refused_for_a_minute() -> None:
+def test_wrong_tokens_are_counted_for_each_address_and_a_minute() -> None:
     token, now = new_token(), [0.0]
     sessions = Sessions(token, lambda: now[0])
-    for _ in range(WRONG_A_MINUTE):
-        assert sessions.begin("wrong") == ""
-    with pytest.raises(TooManyTries):
-        sessions.begin(token)
-    now[0] = 61.0
-    assert sessions.known(sessions.begin(token))
+    for second in range(WRONG_A_MINUTE):
+        now[0] = float(second)
+        assert sessions.begin("wrong", "there") == ""
+    with pytest.raises(TooManyTries) as refused:
+        sessions.begin("wrong", "there")
+    # The first of ten was at 0, the last at 9.
+    assert refused.value.wait_s == 51
+    assert sessions.begin("wrong", "elsewhere") == ""
+    for place in ("there", "elsewhere"):
+        assert sessions.known(sessions.begin(token, place))
+    now[0] = 60.0
+    assert sessions.begin("wrong", "there") == ""
 
 
 def test_a_session_ends_after_a_week() -> None:

@@ -2,8 +2,9 @@
 Each token stands for a role.
 
 The cookie's value is made here and only its hash is kept, so a value that somebody planted in the
-browser before signing in is never one. Wrong tokens are counted, and after ten in a minute all are
-refused for the rest of it.
+browser before signing in is never one. A token holds 128 bits or more, which nobody guesses: so
+the right one is always taken, and nobody is locked out by the mistakes of others. Wrong ones are
+counted for each address, so that whoever sends many is told to wait.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import hmac
 import secrets
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
@@ -20,6 +22,7 @@ LASTS_S = 7 * 24 * 3600.0
 WRONG_A_MINUTE = 10
 MOST = 10_000
 """Sessions at a time; the oldest one ends for a new one."""
+_MOST_CALLERS = 10_000
 
 
 class Role(StrEnum):
@@ -36,7 +39,9 @@ class Role(StrEnum):
 
 
 class TooManyTries(Exception):
-    """Too many wrong tokens in a minute. wait_s: seconds until one is looked at again."""
+    """Too many wrong tokens in a minute from one address. wait_s: seconds until a further one is
+    answered like the first.
+    """
 
     def __init__(self, wait_s: float = 60.0) -> None:
         super().__init__()
@@ -60,24 +65,33 @@ class Sessions:
         self._clock = clock
         self._lock = threading.Lock()
         self._open: dict[bytes, tuple[float, Role]] = {}
-        self._wrong: list[float] = []
+        self._wrong: OrderedDict[str, list[float]] = OrderedDict()
 
-    def begin(self, token: str) -> str:
-        """The cookie's value for a token, "" for a wrong one. Raises TooManyTries."""
+    def begin(self, token: str, caller: str = "") -> str:
+        """The cookie's value for a token, "" for a wrong one. caller: the address that it comes
+        from. Raises TooManyTries for a further wrong one after WRONG_A_MINUTE from there.
+        """
+        role = self.accepts(token)
         with self._lock:
             now = self._clock()
-            self._wrong = [when for when in self._wrong if now - when < 60]
-            if len(self._wrong) >= WRONG_A_MINUTE:
-                raise TooManyTries(60 - (now - self._wrong[0]))
-            role = self.accepts(token)
             if role is None:
-                self._wrong.append(now)
+                self._count_wrong(caller, now)
                 return ""
             value = secrets.token_urlsafe(32)
             if len(self._open) >= MOST:
                 del self._open[next(iter(self._open))]
             self._open[_hash(value)] = now + LASTS_S, role
             return value
+
+    def _count_wrong(self, caller: str, now: float) -> None:
+        """Count a wrong token. Raises TooManyTries. The lock is held."""
+        recent = [when for when in self._wrong.get(caller, ()) if now - when < 60]
+        if len(recent) >= WRONG_A_MINUTE:
+            raise TooManyTries(60 - (now - recent[0]))
+        self._wrong[caller] = [*recent, now]
+        self._wrong.move_to_end(caller)
+        if len(self._wrong) > _MOST_CALLERS:
+            self._wrong.popitem(last=False)
 
     def known(self, value: str) -> Role | None:
         """The role of the session that a cookie's value is of; None where it has ended."""

@@ -18,7 +18,7 @@ def sign_in(ask: Ask) -> Answer:
     after = own_path(ask.form.get("after", ""))
     lost = {name[5:]: text for name, text in ask.form.items() if name.startswith("lost.")}
     lost_path = own_path(ask.form.get("lost_path", ""))
-    session = ask.site.sessions.begin(ask.form.get("token", "").strip())
+    session = ask.site.sessions.begin(ask.form.get("token", "").strip(), ask.client)
     if not session:
         values = {"after": after, "lost": lost, "lost_path": lost_path, "wrong": True}
         return Page("sign_in.html.j2", values, 401)
