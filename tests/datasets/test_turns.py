@@ -782,3 +782,121 @@ def test_a_guardrail_that_holds_the_only_call_of_a_model_is_a_part_of_the_turn()
     assert (row["question"], row["response"]) == (WINDOW, ANSWER)
     judged = [span(TRACE, 1, None, {KIND: "EVALUATOR"}), span(TRACE, 2, 1, NUMBERED)]
     assert rows_of_trace(TRACE, judged) == []
+
+
+def asked(
+    number: int, parent: int | None, question: str, answer: str, **more: str
+) -> list[dict[str, Any]]:
+    """A chain with a retrieval of one document, which is the answer."""
+    said = {KIND: "CHAIN", "input.value": question, "output.value": answer}
+    session = {"session.id": more["session"]} if more else {}
+    document = {"retrieval.documents.0.document.content": answer}
+    return [
+        span(TRACE, number, parent, said | session),
+        span(TRACE, number + 1, number, {KIND: "RETRIEVER", "input.value": question} | document),
+    ]
+
+
+def said(spans: list[dict[str, Any]]) -> list[tuple[str | None, str | None, list[str] | None]]:
+    return [
+        (row.turn.question, row.turn.response, texts(row)) for row in rows_of_trace(TRACE, spans)
+    ]
+
+
+PRICE = ("What is the price?", "It costs 5 euros.", ["It costs 5 euros."])
+COLOUR = ("What is the colour?", "It is red.", ["It is red."])
+
+
+@pytest.mark.parametrize("parent", [None, 99])
+def test_requests_below_a_parent_that_was_never_sent_are_turns_of_their_own(
+    parent: int | None,
+) -> None:
+    spans = [
+        span(TRACE, 1, parent, {"http.request.method": "POST"}, name="POST /chat"),
+        *asked(10, 1, *PRICE[:2]),
+        span(TRACE, 21, parent, {"http.request.method": "POST"}, name="POST /chat"),
+        *asked(30, 21, *COLOUR[:2]),
+    ]
+    assert said(spans) == said(spans[::-1]) == [PRICE, COLOUR]
+
+
+def test_two_roots_of_one_trace_are_two_turns_each_with_what_was_retrieved_for_it() -> None:
+    # An answer of a model whose own parent did not come lies in the first of them by its time.
+    piece = span(TRACE, 12, 77, {KIND: "LLM", "output.value": "Five."})
+    spans = [*asked(10, None, *PRICE[:2]), piece, *asked(30, None, *COLOUR[:2])]
+    assert said(spans) == said(spans[::-1]) == [PRICE, COLOUR]
+
+
+def test_one_question_of_two_users_is_two_turns() -> None:
+    both = [
+        *asked(10, 1, *PRICE[:2], session="ann"),
+        *asked(30, 1, PRICE[0], "It costs 7 euros.", session="bob"),
+    ]
+    in_one_root = [span(TRACE, 1, None, {}, name="job"), *both]
+    seven = (PRICE[0], "It costs 7 euros.", ["It costs 7 euros."])
+    assert said(in_one_root)[:2] == said(both) == [PRICE, seven]
+
+
+def test_steps_whose_root_did_not_come_are_not_put_together_to_a_turn_that_nobody_had() -> None:
+    row = only([*asked(10, 1, *PRICE[:2]), *asked(30, 1, *COLOUR[:2])])
+    assert (row.turn.question, row.turn.response, row.turn.contexts) == (None, None, None)
+    assert set(row.turn.missing.values()) == {"no root"}
+    assert "session.id" in remedy("no root", "")
+
+
+def test_a_step_that_is_asked_to_carry_out_the_plan_before_it_is_no_turn() -> None:
+    plan = "1. search the price of A, 2. search the price of B"
+    spans = [
+        span(TRACE, 1, None, {}, name="graph"),
+        *asked(10, 1, "Which is cheaper?", plan),
+        *asked(30, 1, f"Carry out this plan: {plan}", "A is cheaper."),
+    ]
+    assert len(said(spans)) == 1
+
+
+def test_a_prompt_around_a_query_is_not_the_question_where_the_texts_are_hidden() -> None:
+    asked_of_model = "Context: (hidden)\n\nQuestion: When does the ferry leave?"
+    spans = [
+        span(TRACE, 1, None, {}),
+        span(TRACE, 2, 1, {KIND: "RETRIEVER", "input.value": "When does the ferry leave?"}),
+        span(TRACE, 3, 1, {KIND: "LLM", "input.value": asked_of_model, "output.value": "At 9."}),
+    ]
+    assert only(spans).turn.question == "When does the ferry leave?"
+
+
+def test_a_reranker_that_left_nothing_stands_for_what_it_was_given() -> None:
+    spans = [
+        *asked(10, None, *PRICE[:2]),
+        span(
+            TRACE,
+            12,
+            10,
+            {
+                KIND: "RERANKER",
+                "reranker.input_documents.0.document.content": PRICE[1],
+                "output.value": "[]",
+            },
+        ),
+    ]
+    assert said(spans) == [(PRICE[0], PRICE[1], [])]
+
+
+def test_the_pieces_of_a_models_stream_are_no_answer_as_they_are() -> None:
+    pieces = json.dumps([{"choices": [{"delta": {"content": "It"}}]}])
+    root = {KIND: "AGENT", "input.value": "Q?", "output.value": pieces}
+    assert only([span(TRACE, 1, None, root)]).turn.response is None
+
+
+def test_a_function_that_is_traced_as_asked_is_a_turn_whatever_it_gives() -> None:
+    def row(output: str | None, scope: str) -> list[TurnRow]:
+        root = {KIND: "CHAIN", "input.value": "How many?"}
+        given = root if output is None else root | {"output.value": output}
+        return rows_of_trace(TRACE, [span(TRACE, 1, None, given) | {"scope": scope}])
+
+    (number,) = row("42", "ragassay")
+    assert number.turn.response == "42"
+    (unknown,) = row('{"reply_markdown": "It is 5."}', "ragassay")
+    assert unknown.turn.response == '{"reply_markdown":"It is 5."}'
+    (nothing,) = row(None, "ragassay")
+    assert (nothing.turn.question, nothing.turn.response) == ("How many?", None)
+    assert row(None, "another") == []

@@ -49,7 +49,12 @@ def _is_known(output: dict[str, Any] | list[Any]) -> bool:
         return True
     if isinstance(output, dict):
         return question_in(output) is not None or any(name in output for name in _OFFERS)
-    return any(isinstance(each, dict) and part(each, TEXT_KEYS) is not None for each in output)
+    return any(isinstance(each, dict) and _is_document_or_piece(each) for each in output)
+
+
+def _is_document_or_piece(value: dict[str, Any]) -> bool:
+    """Whether this is something retrieved, or a piece of a model's stream."""
+    return part(value, TEXT_KEYS) is not None or any(name in value for name in _OFFERS)
 
 
 def _json(value: object) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ragassay.datasets.spans import names
+
 _OPENINFERENCE = "openinference"
 _GENAI = "opentelemetry.instrumentation.genai"
 _OPENAI = "opentelemetry.instrumentation.openai_v2"
@@ -13,7 +15,7 @@ _PYDANTIC = "pydantic-ai"
 _LANGFUSE = "langfuse"
 _LANGFUSE_LIST = "langfuse list"
 _MLFLOW = "mlflow"
-_DECORATORS = "ragassay"
+_DECORATORS = names.OWN_SCOPE
 _ANY = ""
 
 _LOGGED = (
@@ -75,6 +77,12 @@ _RERANKED: Mapping[str, str] = {
         " reranker.input_documents.0.document.content on the reranker's span"
     ),
 }
+_ROOT: Mapping[str, str] = {
+    _ANY: (
+        "the span around several that were asked and answered did not come: export it, or give each"
+        " turn a session.id"
+    ),
+}
 _FAILED: Mapping[str, str] = {_ANY: "the retrieval failed: its span has the error"}
 _TABLES = {
     "no content": _CONTENT,
@@ -82,6 +90,7 @@ _TABLES = {
     "no texts": _TEXTS,
     "no retrieval": _RETRIEVAL,
     "no reranked": _RERANKED,
+    "no root": _ROOT,
     "failed": _FAILED,
 }
 """Reason -> beginning of the scope's name -> what to set; the first that fits."""
@@ -90,7 +99,8 @@ _TABLES = {
 def remedy(reason: str, scope: str) -> str:
     """What to set where a field is missing. reason: "no content", "no known form" (there is some,
     of which no text can be read), "no texts" (of what was retrieved), "no retrieval", "no reranked"
-    (of several retrievals, which one a reranker was given) or "failed". scope: the library that
+    (of several retrievals, which one a reranker was given), "no root" (around several steps or
+    turns) or "failed". scope: the library that
     wrote the spans.
     """
     table = _TABLES[reason]

@@ -13,6 +13,8 @@ from itertools import chain
 from ragassay.datasets.names import ALIASES
 
 KINDS = ("openinference.span.kind", "mlflow.spanType", "langfuse.observation.type")
+OWN_SCOPE = "ragassay"
+"""How the scope of spans begins that the decorators make."""
 OPERATION = "gen_ai.operation.name"
 TRACELOOP_KIND = "traceloop.span.kind"
 

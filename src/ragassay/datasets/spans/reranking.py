@@ -39,7 +39,7 @@ def retrievals_of(spans: Sequence[Span]) -> tuple[list[Span], bool]:
 
 
 def _says(span: Span) -> bool:
-    return bool(documents_of(span))
+    return documents_of(span) is not None
 
 
 @dataclass(frozen=True, slots=True)

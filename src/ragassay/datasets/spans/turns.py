@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ragassay.datasets.names import TEXT_KEYS
 from ragassay.datasets.outputs import part, question_in, response_in
@@ -29,6 +29,8 @@ _PRINTED_OBJECT = re.compile(r"<?[A-Z]\w*\(\w+=")
 _APPLICATION = ("AGENT", "CHAIN")
 _RETRIEVING = ("RETRIEVER", "RERANKER")
 _ENVELOPE = frozenset({"inputs", "outputs", "tags", "metadata", "kwargs"})
+_LONG = 20
+"""Characters that a question does not share with an answer before it by chance."""
 _NANOSECONDS = 1e9
 _LONGEST = 10**18
 """Nanoseconds, some thirty years: beyond them the value is damage and no duration."""
@@ -122,7 +124,9 @@ def _is_application(roots: Sequence[Span]) -> bool:
             chains.append(span)
     for span in chains[:1]:
         has_ended = span.error is not None or _response_of(span) is not None
-        return has_ended and bool(_question_of(span))
+        # Who puts @ragassay.trace on a function says that it is asked.
+        is_told = span.scope.startswith(names.OWN_SCOPE)
+        return (has_ended or is_told) and bool(_question_of(span))
     return False
 
 
@@ -131,9 +135,45 @@ def _is_piece(root: Span) -> bool:
 
 
 def _parts(roots: Sequence[Span]) -> list[list[Span]]:
-    """The spans of each turn, as a forest. Several turns lie in one root that says nothing itself,
-    and each of them was asked something else, that no turn before it had answered. Each asks a
-    model; where nothing in the root does, they are calls of one function that retrieves.
+    """The spans of each turn, as a forest."""
+    turns = [root for root in roots if _is_turn(root)]
+    if len(turns) < 2:
+        return _parts_of_one(roots)
+    if not _are_requests(turns):
+        return [list(roots)]
+    parts = [[root] for root in turns]
+    for root in roots:
+        if root not in turns:
+            # A piece whose parent did not come belongs to what began before it.
+            before = sum(turn.start <= root.start for turn in turns)
+            parts[max(0, before - 1)].append(root)
+    return [own for part in parts for own in _parts_of_one(part)]
+
+
+def _is_turn(root: Span) -> bool:
+    """Whether a root was asked and answered, or failed, and asked a model or a retriever itself."""
+    if root.kind in (*_RETRIEVING, "TOOL") or not _holds([root], ("AGENT", "LLM", *_RETRIEVING)):
+        return False
+    exchange = _exchange([root])
+    return exchange.question is not None and exchange.has_ended
+
+
+def _are_requests(turns: Sequence[Span]) -> bool:
+    """Whether roots are turns, and not the steps of one whose own root did not come: they are of
+    different sessions, or what came from outside and says nothing itself, as a web server's span.
+    """
+    sessions = [_session([turn]) for turn in turns]
+    if None not in sessions and len(set(sessions)) == len(turns):
+        return True
+    if any(turn.parent and (_says(turn) or turn.kind) for turn in turns):
+        return False
+    return _is_each_asked_anew([_exchange([turn]) for turn in turns])
+
+
+def _parts_of_one(roots: Sequence[Span]) -> list[list[Span]]:
+    """The spans of each turn below one root. Several turns lie in one root that says nothing
+    itself, and each of them was asked something else, that no turn before it had answered. Each
+    asks a model; where nothing in the root does, they are calls of one function that retrieves.
     """
     whole = [list(roots)]
     if len(roots) != 1 or _says(roots[0]) or roots[0].kind == "LLM":
@@ -141,15 +181,53 @@ def _parts(roots: Sequence[Span]) -> list[list[Span]]:
     parts = [[span] for span in outermost(roots, lambda span: span.kind in _APPLICATION)]
     if parts and parts[0][0] is roots[0]:
         parts = [[span] for span in outermost(roots[0].children, _is_said_application)]
-    texts: set[str] = set()
-    for (span,) in parts:
-        question, response = _question_of(span), _response_of(span)
-        if question is None or (response is None and span.error is None) or question in texts:
-            return whole
-        texts.add(question)
-        texts.add(response or "")
     spans = [span for (span,) in parts]
-    return parts if len(parts) > 1 and _are_turns(spans, roots) else whole
+    exchanges = [_exchange_of(span) for span in spans]
+    is_apart = len(parts) > 1 and _is_each_asked_anew(exchanges) and _are_turns(spans, roots)
+    return parts if is_apart else whole
+
+
+class _Exchange(NamedTuple):
+    """What was asked and answered. has_ended: it was answered, or failed."""
+
+    question: str | None
+    response: str | None
+    has_ended: bool
+    session: str | None
+
+
+def _exchange(spans: Sequence[Span]) -> _Exchange:
+    """What a forest was asked and answered, in its root or in the application inside it."""
+    question = response = None
+    has_failed = False
+    for span in _entries(spans):
+        question = question or _question_of(span)
+        response = _response_of(span) if response is None else response
+        has_failed = has_failed or span.error is not None
+    return _Exchange(question, response, response is not None or has_failed, _session(spans))
+
+
+def _exchange_of(span: Span) -> _Exchange:
+    """What a span itself was asked and answered."""
+    response = _response_of(span)
+    has_ended = response is not None or span.error is not None
+    return _Exchange(_question_of(span), response, has_ended, _session([span]))
+
+
+def _is_each_asked_anew(exchanges: Sequence[_Exchange]) -> bool:
+    """Whether each was asked and answered, and asked something that none of its session before it
+    was asked or had answered. A step is asked what the one before it answered, perhaps among other
+    words ("Carry out this plan: ...").
+    """
+    known: dict[str | None, set[str]] = {}
+    for exchange in exchanges:
+        question, texts = exchange.question, known.setdefault(exchange.session, set())
+        if question is None or not exchange.has_ended or question in texts:
+            return False
+        if any(len(text) >= _LONG and text in question for text in texts):
+            return False
+        texts |= {question, exchange.response or ""}
+    return True
 
 
 def _are_turns(spans: Sequence[Span], roots: Sequence[Span]) -> bool:
@@ -181,6 +259,8 @@ def _says(span: Span) -> bool:
 
 
 def _turn(spans: Sequence[Span], session: str | None) -> Turn:
+    if len(spans) > 1 and sum(map(_is_turn, spans)) > 1:
+        return _mixed(spans)
     found = contexts_of(spans)
     question, asked_at = _question(spans, found)
     response, answered_at = _response(spans)
@@ -210,6 +290,26 @@ def _turn(spans: Sequence[Span], session: str | None) -> Turn:
         missing,
         found.retrievals,
         error,
+    )
+
+
+def _mixed(spans: Sequence[Span]) -> Turn:
+    """What roots say that may be steps of one turn or turns of their own: of neither is it known
+    what was asked and answered.
+    """
+    first = spans[0]
+    return Turn(
+        question=None,
+        response=None,
+        contexts=None,
+        error=None,
+        session=_session(spans),
+        figures=figures_of(spans),
+        start=first.start,
+        latency=None,
+        scope=_scope(spans),
+        ended=False,
+        missing=dict.fromkeys(("question", "response", "contexts"), "no root"),
     )
 
 
@@ -381,7 +481,7 @@ def _is_filled_prompt(text: str, found: Found) -> bool:
     queries = [retrieval.query for retrieval in found.retrievals if retrieval.query]
     if found.documents or len(queries) != 1:
         return False
-    return found.documents == [] and queries[0] in text and queries[0] != text
+    return queries[0] in text and queries[0] != text
 
 
 def _question_of(span: Span) -> str | None:
