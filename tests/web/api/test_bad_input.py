@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
+from ragassay.core import EnvironmentFailure
 from ragassay.core.error_catalogue import error_catalogue
 from ragassay.web import malformed
 from ragassay.web.api import reading
@@ -86,10 +87,17 @@ def problem(answer) -> dict:
             "/judge/groundedness",
             {"row": ROW, "parameters": {"pass_mark": "0.5, claims=llm"}},
             422,
-            "E1409",
+            "E0202",
             "/parameters/pass_mark",
         ),
-        ("POST", "/judge/groundedness", {"row": ROW, "parameters": {"x": 1}}, 422, "E0202", None),
+        (
+            "POST",
+            "/judge/groundedness",
+            {"row": ROW, "parameters": {"x": 1}},
+            422,
+            "E0202",
+            "/parameters/x",
+        ),
         (
             "POST",
             "/judge/groundedness",
@@ -123,18 +131,18 @@ def problem(answer) -> dict:
         ("POST", "/runs", {"rows": [ROW], "app": "os:system"}, 422, "E1409", "/app"),
         ("POST", "/runs", {"rows": [ROW], "headers": ["a: $HOME"]}, 422, "E1409", "/headers"),
         ("POST", "/runs", {"rows": [ROW], "metrics": ["os:system"]}, 422, "E1410", "/metrics/0"),
-        ("POST", "/runs", {"rows": [ROW], "metrics": ["nothing"]}, 422, "E0201", None),
+        ("POST", "/runs", {"rows": [ROW], "metrics": ["nothing"]}, 422, "E0201", "/metrics/0"),
         ("POST", "/runs", {"rows": [ROW], "judge": "openai:gpt"}, 422, "E1410", "/judge"),
         ("POST", "/runs/run1/cancel", None, 409, "E1412", "run run1"),
         ("POST", LABELS, {"labels": [{"id": "row-1"}]}, 422, "E1409", "/labels/0/label"),
-        ("POST", LABELS, {"metric": "x", "labels": [LABEL]}, 422, "E0201", None),
+        ("POST", LABELS, {"metric": "x", "labels": [LABEL]}, 422, "E0201", "/metric"),
         (
             "POST",
             LABELS,
             {"metric": "groundedness", "labels": [{"id": "no", "label": 1}]},
             422,
             "E0315",
-            None,
+            "/labels/0/id",
         ),
     ],
 )
@@ -381,6 +389,91 @@ def test_places_in_a_body_are_those_of_the_body(program: Program) -> None:
     assert problem(program("POST", "/runs", body))["where"] == "/preset"
 
 
+def _label(row: str, value: object, annotator: str = "poe") -> dict[str, object]:
+    return {"id": row, "label": value, "annotator": annotator}
+
+
+WORD = "the label {!r} is neither a number nor a known word"
+DIFFERS = "differs from /labels/{}, of the same person and row"
+NO_METRIC = "No metric is called {!r}."
+NO_NAME = "is a name that nobody who labels can have"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "problems"),
+    [
+        (
+            LABELS,
+            # A label may be a text that looks like a place.
+            [_label("row-1", 1), _label("row-2", "maybe"), _label("row-3", "; row 9: x")],
+            {"/labels/1": WORD.format("maybe"), "/labels/2": WORD.format("; row 9: x")},
+        ),
+        (
+            LABELS,
+            [_label("row-1", "?", f"p{n}") for n in range(30)],
+            # No more than twenty are named.
+            {f"/labels/{n}": WORD.format("?") for n in range(20)},
+        ),
+        (LABELS, [_label("row-1", 1), _label("row-1", 0)], {"/labels/1": DIFFERS.format(0)}),
+        (
+            LABELS,
+            [_label("row-1", 1), _label("row-1", 0), _label("row-2", 0), _label("row-2", 1)],
+            {"/labels/1": DIFFERS.format(0), "/labels/3": DIFFERS.format(2)},
+        ),
+        (
+            LABELS,
+            [_label("x", 1), _label("y", 1)],
+            {"/labels/0/id": "is no row of the run", "/labels/1/id": "is no row of the run"},
+        ),
+        (
+            LABELS,
+            [_label("row-1", 1), _label("row-1", 1, "po\te")],
+            {"/labels/1/annotator": NO_NAME},
+        ),
+        (
+            "/runs",
+            ["exact_match", "nothing", "token_f1(x=1)"],
+            {
+                "/metrics/1": NO_METRIC.format("nothing"),
+                "/metrics/2": "token_f1 has no parameter 'x': write token_f1(parameter=value),"
+                " separated by commas.",
+            },
+        ),
+        (
+            "/judge/groundedness",
+            {"pass_mrk": 0.5, "pass_mark": 7},
+            {
+                "/parameters/pass_mrk": "is no parameter of groundedness. Did you mean"
+                " 'pass_mark'?",
+                "/parameters/pass_mark": "groundedness cannot take pass_mark=7.0: give a number"
+                " from 0 to 1.",
+            },
+        ),
+    ],
+)
+def test_everything_that_is_wrong_is_named_at_once_each_by_its_place(
+    path: str, body, problems, program: Program
+) -> None:
+    sent = {
+        LABELS: {"metric": "groundedness", "labels": body},
+        "/runs": {"rows": [ROW], "metrics": body},
+        "/judge/groundedness": {"row": ROW, "parameters": body},
+    }
+    found = problem(program("POST", path, sent[path]))
+    assert {each["where"]: each["what"] for each in found["problems"]} == problems
+    assert found["where"] == next(iter(problems))
+    if path == "/runs":
+        assert found["remedy"].startswith("GET /api/v1/metrics")
+
+
+def test_a_label_that_contradicts_a_stored_one_is_named_by_its_place(program: Program) -> None:
+    before = {"metric": "groundedness", "labels": [_label("row-4", 1, "uma")]}
+    assert program("POST", LABELS, before)[0] == 200
+    labels = [_label("row-5", 1, "uma"), _label("row-4", 0, "lea"), _label("row-4", 0, "uma")]
+    found = problem(program("POST", LABELS, {"metric": "groundedness", "labels": labels}))
+    assert (found["status"], found["code"], found["where"]) == (409, "E0314", "/labels/2")
+
+
 @pytest.mark.parametrize("name", ["Authorization", "Idempotency-Key"])
 def test_a_header_that_counts_once_is_refused_twice(name: str, program: Program) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", program.server.port, timeout=120)
@@ -516,6 +609,17 @@ def test_a_fault_of_ours_is_a_number_in_the_log_and_no_stack(program, site, monk
     logged = capfd.readouterr().err
     assert f"error {number} " in logged
     assert "secret place" in logged
+
+
+def test_a_fault_of_the_machine_names_none_of_its_files(program, site, monkeypatch, capfd) -> None:
+    def fail(*_: object) -> None:
+        raise EnvironmentFailure("E0502", "Full.", where="/var/lib/secret", why="no space in /var")
+
+    monkeypatch.setattr(site.server.application.site.store, "resolve", fail)
+    found = problem(program("GET", "/runs/run1"))
+    assert (found["status"], found["where"], found["problems"]) == (503, "", [])
+    assert "/var" not in json.dumps(found)
+    assert "/var/lib/secret" in capfd.readouterr().err
 
 
 def test_every_code_of_the_api_has_a_status_and_an_entry_over_http(program: Program) -> None:

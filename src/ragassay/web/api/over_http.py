@@ -14,7 +14,9 @@ _REMEDIES = {
     "E0306": "give each row an id of its own, or none of them one",
     "E0307": "give each row a question, a response or contexts",
     "E0314": "keep one of the two, or set `replace` to take the new one",
+    "E0315": "label rows of this run; GET its rows for their ids",
 }
+METRICS = "GET /api/v1/metrics lists the metrics and their parameters"
 _ELSE = "see the operation in /api/v1/openapi.json"
 
 
@@ -34,7 +36,7 @@ def in_words_of_a_request(
     elif error.where in ("memory", place):
         error.where = pointers[0] if pointers else place
     elif error.where == "metrics":
-        error.where = "/metrics"
+        error.where, error.fix = "/metrics", METRICS
     elif error.where == "--metric":
         error.where, error.fix = metric, "name one of the metrics of the run"
     elif parameter := re.fullmatch(r"metric .*, parameter (\w+)", error.where):

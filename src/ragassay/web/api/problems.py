@@ -73,12 +73,17 @@ def problem_of(error: RagAssayError, store: str) -> dict[str, object]:
         "remedy": error.fix.replace(store, "STORE") or entry.remedy.strip(),
         "problems": [],
     }
-    if isinstance(error, Refused):
+    if isinstance(error, Refused) and error.problems:
         problem["problems"] = as_json(error.problems)
+    elif str(problem["where"]).startswith("/"):
+        # One place in the body, of which the whole error is.
+        what = f"{error.what.rstrip('.')}: {problem['why']}" if error.why else error.what
+        problem["problems"] = [{"where": problem["where"], "what": what}]
     if status >= 500 and error.code != FAULT:
         # Where the store lies and which server is asked is for whoever runs this one.
         number = note_fault(error)
-        problem |= {"where": "", "why": f"noted in the server's log under {number}"}
+        why = f"noted in the server's log under {number}"
+        problem |= {"where": "", "why": why, "problems": []}
         problem["remedy"] = entry.remedy.strip()
     texts = as_json(problem)
     assert isinstance(texts, dict)

@@ -8,23 +8,24 @@ and the address of this server's own environment, and within a cap.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from ragassay import notebook
-from ragassay.core import RagAssayError, Score, nearest
+from ragassay.core import RagAssayError, Score, SetupError, nearest
 from ragassay.metrics import catalogue
 from ragassay.metrics import parse as parse_metric
 from ragassay.report.jsonable import as_json
 from ragassay.web.api.messages import Call, Json, Problem, Refused, Reply
 from ragassay.web.api.operations.runs import progress_of
-from ragassay.web.api.over_http import in_words_of_a_request
+from ragassay.web.api.over_http import METRICS, in_words_of_a_request
 from ragassay.web.api.posted_rows import Request
 from ragassay.web.api.requests import EvaluationIn, JudgeIn, ResumeIn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from ragassay.web.api.evaluations import Begun
 
@@ -81,28 +82,39 @@ def judge(call: Call) -> Reply:
         raise Refused(
             "E0201",
             f"There is no metric {name[:80]!r}.{nearest(name, kinds)}",
-            fix="GET /api/v1/metrics lists them",
+            where="metric",
+            fix=METRICS,
             status=404,
         )
     _check_judge(call, body.judge)
-    for field in body.row:
-        # The function takes both in one line: what a request may not set must not come in here.
-        if field in notebook.OPTIONS:
-            problem = Problem(f"/row/{field}", "is no field of a row")
-            raise Refused("E1409", "An option stands in the row.", problems=(problem,))
     # A row may have its name with it, which says nothing about it.
     body.row.pop("id", None)
-    for field in notebook.unknown_names(body.row, name):
-        what = f"is no field of a row.{nearest(field, notebook.ROW)}"
-        problem = Problem(f"/row/{field[:80]}", what)
-        fix = f"fields of a row: {', '.join(notebook.ROW)}"
-        raise Refused(
-            "E1409", "The row cannot be read.", where=problem.where, fix=fix, problems=(problem,)
-        )
+    _check_fields(body.row, name)
     try:
         return Json(as_json(_score(call, body, notebook.JUDGES.get(name, name))))
     except RagAssayError as error:
         raise in_words_of_a_request(error, "/row") from None
+
+
+def _check_fields(row: dict[str, Any], metric: str) -> None:
+    """Raise Refused E1409 for what is no field of a row."""
+    # The function takes fields and options in one line: what a request may not set must not come
+    # in here.
+    wrong = [field for field in row if field in notebook.OPTIONS]
+    wrong += notebook.unknown_names(row, metric)
+    problems = []
+    for field in wrong:
+        what = f"is no field of a row.{nearest(field, notebook.ROW)}"
+        problems.append(Problem(f"/row/{field[:80]}", what))
+    if problems:
+        raise Refused(
+            "E1409",
+            "The row cannot be read.",
+            where=problems[0].where,
+            why=problems[0].what,
+            fix=f"fields of a row: {', '.join(notebook.ROW)}",
+            problems=tuple(problems),
+        )
 
 
 def _score(call: Call, body: JudgeIn, name: str) -> Score:
@@ -114,15 +126,43 @@ def _score(call: Call, body: JudgeIn, name: str) -> Score:
 
 
 def _with_parameters(name: str, parameters: dict[str, Any]) -> Any:
-    """The metric with its parameters, through the text that the command takes."""
+    """The metric with its parameters, through the text that the command takes. Raises Refused
+    E0202 with every parameter that cannot be taken.
+    """
+    taken = [field.name for field in fields(catalogue()[name])]  # type: ignore[arg-type]
+    problems = []
     words = []
     for key, value in parameters.items():
-        text = str(value)
-        if any(letter in text + key for letter in ",=()"):
-            problem = Problem(f"/parameters/{key[:80]}", "holds a sign that no value has")
-            raise Refused("E1409", "A parameter cannot be read.", problems=(problem,))
-        words.append(f"{key}={text}")
+        word = f"{key}={value}"
+        what = ""
+        if key not in taken:
+            what = f"is no parameter of {name}.{nearest(key, taken)}"
+        elif any(letter in str(value) for letter in ",=()"):
+            what = "holds a sign that no value has"
+        else:
+            what = _refusal(f"{name}({word})")
+        if what:
+            problems.append(Problem(f"/parameters/{key[:80]}", what))
+        words.append(word)
+    if problems:
+        raise Refused(
+            "E0202",
+            "The metric cannot take these parameters.",
+            where=problems[0].where,
+            why=problems[0].what,
+            fix=METRICS,
+            problems=tuple(problems),
+        )
     return parse_metric(f"{name}({', '.join(words)})" if words else name)
+
+
+def _refusal(metric: str) -> str:
+    """Why a printed name stands for no metric, "" for one that does."""
+    try:
+        parse_metric(metric)
+    except SetupError as error:
+        return f"{error.what[:-1]}: {error.fix}"
+    return ""
 
 
 def _check_judge(call: Call, judge: str, where: str = "/judge") -> None:
@@ -137,16 +177,36 @@ def _check_judge(call: Call, judge: str, where: str = "/judge") -> None:
         )
 
 
-def _check_metrics(names: Iterable[str]) -> None:
-    """Raise Refused E1410 for a metric that would import code."""
+def _check_metrics(names: Sequence[str]) -> None:
+    """Raise Refused for what is no metric: E1410 for one that would import code, E0201 and E0202
+    with the place of each of the others.
+    """
     for place, name in enumerate(names):
         if ":" in name:
             raise _not_allowed(
                 f"/metrics/{place}",
                 "Metrics of your own cannot be named over HTTP: they are code.",
                 why=name[:80],
-                fix="GET /api/v1/metrics lists those that can",
+                fix=METRICS,
             )
+    problems = []
+    first = None
+    for place, name in enumerate(names):
+        try:
+            parse_metric(name)
+        except SetupError as error:
+            first = first or error
+            what = error.what if error.code == "E0201" else f"{error.what[:-1]}: {error.fix}"
+            problems.append(Problem(f"/metrics/{place}", what))
+    if first is not None:
+        raise Refused(
+            first.code,
+            first.what,
+            where=problems[0].where,
+            why=first.why,
+            fix=METRICS if first.code == "E0201" else first.fix,
+            problems=tuple(problems),
+        )
 
 
 def _not_allowed(where: str, what: str, *, why: str, fix: str) -> Refused:

@@ -18,6 +18,7 @@ from ragassay.store.label_queue import wants_more
 from ragassay.trust.measure.label_rounds import LabelProgress, label_progress
 from ragassay.trust.measure.labelling import LabelImport, import_labels
 from ragassay.web.api.cursors import cursor, foreign_cursor, place_of
+from ragassay.web.api.label_mistakes import by_place
 from ragassay.web.api.messages import Call, Json, Problem, Refused, Reply
 from ragassay.web.api.over_http import in_words_of_a_request
 from ragassay.web.api.requests import ImportQuery, LabelsIn
@@ -138,7 +139,8 @@ def written(call: Call) -> Reply:
             store=call.site.store.address,  # type: ignore[arg-type]
         )
     except RagAssayError as error:
-        raise in_words_of_a_request(error, "/labels", metric="/metric") from None
+        told = in_words_of_a_request(error, "/labels", metric="/metric")
+        raise by_place(told, body) from None
     return Json(_told(result))
 
 
