@@ -239,9 +239,13 @@ def bands(days: int) -> list[dict[str, Any]]:
     for share, sessions, rate in (
         (0.1, 2_000, 0.8),
         (0.1, 2_000, 0.95),
+        (0.1, 1_400, 0.97),
+        (0.1, 1_000, 0.98),
         (0.1, 600, 0.7),
+        (0.1, 200, 0.85),
         (0.3, 1_000, 0.85),
         (0.02, 8_000, 0.8),
+        (0.01, 3_000, 0.9),
     ):
         rng = np.random.default_rng(SEED + 4)
         covered, widths = 0, []

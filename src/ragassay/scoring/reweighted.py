@@ -8,8 +8,10 @@ of a session (Horvitz & Thompson 1952; linearised for the ratio, Sarndal, Swenss
 section 5.6): it tells how far the mean of the sample is from that of the rows that came, and is 0
 where all of them are in the sample.
 
-The interval of a share is Wilson's with the number of rows that would give this variance (Korn &
-Graubard 1998 do the same with the exact one), on Student's t; that of other means is Student's t.
+The interval of a share joins Wilson's intervals of the rows of each chance by the distances of
+their ends from the estimates (Zou & Donner 2008, section 2): few rows of a small chance weigh most,
+and where all of them passed the variance alone would say that nothing is left open. The interval of
+other means is Student's t.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ def reweighted_mean(
     mean = float((weight * y).sum() / total)
     parts = _parts(y - mean, p, code)
     count = len(np.unique(code))
-    interval = _interval(mean, y, p, parts / total**2, count, level)
+    is_share = bool(((y == 0) | (y == 1)).all())
+    interval_of = _share_interval if is_share else _interval
+    interval = interval_of(mean, y, p, parts / total**2, count, level)
     return Reweighted(mean, interval, len(y), count, total)
 
 
@@ -98,25 +102,58 @@ def _interval(
     total = float(parts.sum())
     # Distances from a mean of the same sessions are too small by (n - 1) / n.
     variance = max(0.0, total) * sessions / (sessions - 1)
-    # Satterthwaite (1946): 2 V^2 / var(V), and V is the sum of the sessions' parts. Sessions that
-    # weigh most tell the spread least well.
-    freedom = sessions - 1.0
-    spread = float((parts**2).sum()) - total**2 / sessions
-    if spread > 0:
-        freedom = max(1.0, min(freedom, 2 * total**2 / spread))
-    t = t_quantile(0.5 + level / 2, freedom)
-    is_share = bool(((y == 0) | (y == 1)).all())
+    t = t_quantile(0.5 + level / 2, _freedom(parts, sessions))
     if variance <= 1e-18:
+        # All are alike, which says little where they are few.
         size = (1 / p).sum() ** 2 / (1 / p**2).sum() / float((1 - p).mean() or 1.0)
-        return _wilson(mean, float(min(size, sessions)), t, level)
-    if is_share and 0 < mean < 1:
-        return _wilson(mean, mean * (1 - mean) / variance, t, level)
+        low, high = _wilson(mean, float(min(size, sessions)), t)
+        return Interval(low, high, level, "Wilson's by session")
     reach = t * math.sqrt(variance)
     return Interval(max(0.0, mean - reach), min(1.0, mean + reach), level, "Student's t by session")
 
 
-def _wilson(mean: float, n: float, t: float, level: float) -> Interval:
+def _freedom(parts: FloatArray, sessions: int) -> float:
+    """Degrees of freedom of the variance, the sum of the sessions' parts: 2 V^2 / var(V)
+    (Satterthwaite 1946). Sessions that weigh most tell the spread least well.
+    """
+    total = float(parts.sum())
+    spread = float((parts**2).sum()) - total**2 / sessions
+    most = sessions - 1.0
+    return max(1.0, min(most, 2 * total**2 / spread)) if spread > 0 else most
+
+
+def _share_interval(
+    mean: float, y: FloatArray, p: FloatArray, parts: FloatArray, sessions: int, level: float
+) -> Interval | None:
+    """Of a share: over the rows of each chance p_h, of which there are n_h, with mean m_h and
+    weight w_h in the whole, mean - low = sqrt(sum (w_h (m_h - low_h))^2 + t^2 B), and likewise
+    high. B is the variance that comes of the weights, which the sample tells as well.
+    """
+    if (p == 1).all():
+        return Interval(mean, mean, level, "all rows are judged")
+    if sessions < 2:
+        return None
+    total = float((1 / p).sum())
+    # What rows of one session have in common makes fewer rows of them.
+    alone = float(((y - mean) ** 2 * (1 - p) / p**2).sum()) / total**2
+    shared = max(1.0, float(parts.sum()) / alone if alone > 0 else len(y) / sessions)
+    is_alone = len(y) == sessions
+    freedom = sessions - 1.0 if is_alone else _freedom(parts, sessions)
+    t = t_quantile(0.5 + level / 2, freedom)
+    below = above = 0.0
+    for chance in np.unique(p[p < 1]).tolist():
+        own = y[p == chance]
+        n, own_mean = len(own), float(own.mean())
+        weight = n / chance / total
+        low, high = _wilson(own_mean, n / (1 - chance) / shared, t)
+        of_weights = (own_mean - mean) ** 2 * n * (1 - chance) / chance**2 / total**2 * shared
+        below += (weight * (own_mean - low)) ** 2 + t**2 * of_weights
+        above += (weight * (high - own_mean)) ** 2 + t**2 * of_weights
+    low, high = max(0.0, mean - math.sqrt(below)), min(1.0, mean + math.sqrt(above))
+    return Interval(low, high, level, "Wilson's by chance and session")
+
+
+def _wilson(mean: float, n: float, t: float) -> tuple[float, float]:
     centre = (mean + t**2 / (2 * n)) / (1 + t**2 / n)
     reach = t / (1 + t**2 / n) * math.sqrt(mean * (1 - mean) / n + t**2 / (4 * n**2))
-    low, high = max(0.0, centre - reach), min(1.0, centre + reach)
-    return Interval(low, high, level, "Wilson's by session")
+    return max(0.0, centre - reach), min(1.0, centre + reach)
