@@ -13,7 +13,14 @@ import math
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -119,8 +126,8 @@ class Guard:
         nonce = secrets.token_urlsafe(18)
         scope.setdefault("state", {})["nonce"] = nonce
         carry = _with_headers(send, nonce)
-        headers = _headers(scope)
-        if headers.get("\0host") or not self.knows(headers.get("host", ""), scope):
+        headers = headers_by_name(scope)
+        if TWICE in headers or not self.knows(headers.get("host", ""), scope):
             why = "This server is not called by that name. Start it with --allow-host NAME."
             await _refuse(carry, 421, why)
             return
@@ -171,13 +178,19 @@ class Guard:
             return False
 
 
-def _headers(scope: Scope) -> dict[str, str]:
-    """The headers by name in small letters; "\\0host" where there are several of Host."""
+TWICE = "\0twice"
+"""The name under which `headers_by_name` says what stands there twice; no header can have it."""
+
+
+def headers_by_name(scope: Scope, once: Collection[str] = ("host",)) -> dict[str, str]:
+    """The headers by name in small letters. once: those of which there may be one alone; where
+    there are several of one, `TWICE` has its name.
+    """
     headers: dict[str, str] = {}
     for key, value in scope["headers"]:
         name = key.decode("latin-1").lower()
-        if name == "host" and name in headers:
-            headers["\0host"] = "twice"
+        if name in once and name in headers:
+            headers[TWICE] = name
         headers[name] = value.decode("latin-1")
     return headers
 

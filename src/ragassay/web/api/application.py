@@ -41,7 +41,16 @@ from ragassay.web.api.problems import (
 from ragassay.web.api.reading import Left, body_of, key_of, media_type, query_of
 from ragassay.web.api.streams import follow
 from ragassay.web.api.table import OPERATIONS
-from ragassay.web.guard import Guard, Message, Receive, Scope, Send, headers_of
+from ragassay.web.guard import (
+    TWICE,
+    Guard,
+    Message,
+    Receive,
+    Scope,
+    Send,
+    headers_by_name,
+    headers_of,
+)
 from ragassay.web.sessions import Role
 
 if TYPE_CHECKING:
@@ -82,7 +91,7 @@ class Api:
         if scope["type"] != "http" or not scope["path"].startswith(PREFIX):
             await self._pages(scope, receive, send)
             return
-        headers = _headers(scope)
+        headers = headers_by_name(scope, _ONCE)
         started = False
 
         async def noted(message: Message) -> None:
@@ -145,11 +154,11 @@ class Api:
         """Raise Refused for a name that is not this server's (E1402) and for a page of another site
         (E1403); whatever the method, for nobody's page has to do with this.
         """
-        twice = headers.get("\0twice", "host")
+        twice = headers.get(TWICE, "host")
         if twice != "host":
             raise Refused("E1408", "A header stands there twice.", where=twice.title())
         host = headers.get("host", "")
-        if "\0twice" in headers or not self._pages.knows(host, scope):
+        if TWICE in headers or not self._pages.knows(host, scope):
             raise Refused("E1402", "This server is not called by that name.", where="Host")
         site = headers.get("sec-fetch-site", "none")
         origin = headers.get("origin")
@@ -228,17 +237,6 @@ def _routes() -> list[tuple[re.Pattern[str], dict[str, Operation]]]:
         pattern = _PARAMETER.sub(r"(?P<\1>[^/]+)", path)
         routes.append((re.compile(pattern), by_method))
     return routes
-
-
-def _headers(scope: Scope) -> dict[str, str]:
-    """The headers by name in small letters; "\\0twice": what decides and stands there twice."""
-    headers: dict[str, str] = {}
-    for key, value in scope["headers"]:
-        name = key.decode("latin-1").lower()
-        if name in _ONCE and name in headers:
-            headers["\0twice"] = name
-        headers[name] = value.decode("latin-1")
-    return headers
 
 
 def _role(site: Site, headers: Mapping[str, str]) -> Role:
