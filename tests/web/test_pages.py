@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import threading
 import time
 from dataclasses import replace
 from html import unescape
@@ -24,6 +26,7 @@ from ragassay.core import (
 from ragassay.report import wording as say
 from ragassay.report.summary import summarise
 from ragassay.store import Store
+from ragassay.web.figures import Figures
 from report.conftest import METRICS
 from web.conftest import INVENTED, Client, mixed_rows, save, serving
 
@@ -78,6 +81,7 @@ def test_a_line_of_the_list_says_what_was_answered_and_why_the_row_fails(site: C
 
 def test_a_run_that_goes_on_lists_answers_and_reasons_too(store: Store, make) -> None:
     save(store, [make.row(0, sentences=INVENTED)], state=RunState.RUNNING, total=5)
+    store.acquire("run1")
     with serving(store) as client:
         line = line_of(client.ask("/runs/run1/rows").text, "row-1")
     assert "claim 2 is not supported: It was raised to 90 in May." in line
@@ -119,6 +123,7 @@ def test_a_page_leads_to_the_next_and_none_is_shown_twice(store: Store, make) ->
 
 def test_rows_of_a_run_that_goes_on_are_listed_in_the_stores_order(store: Store, make) -> None:
     save(store, [make.row(n) for n in range(120)], state=RunState.RUNNING, total=500)
+    store.acquire("run1")
     with serving(store) as client:
         page = client.ask("/runs/run1/rows").text
         assert len(rows_shown(page)) == 100
@@ -126,6 +131,85 @@ def test_rows_of_a_run_that_goes_on_are_listed_in_the_stores_order(store: Store,
         found = re.search(r'rel="next" href="([^"]+)"', page)
         assert found is not None
         assert len(rows_shown(client.ask(found[1]).text)) == 20
+
+
+LIVE_PAGES = ("", "/causes", "/rows", "/metric?name=groundedness", "/cost", "/labels", "/trust")
+
+
+def test_every_page_of_a_run_that_goes_on_asks_how_far_it_is(store: Store, make) -> None:
+    save(store, [make.row(0)], state=RunState.RUNNING, total=5)
+    store.acquire("run1")
+    with serving(store) as client:
+        for page in LIVE_PAGES:
+            html = client.ask(f"/runs/run1{page}").text
+            assert 'data-progress="/runs/run1/progress"' in html, page
+            assert f'data-updated="{store.run("run1").updated}"' in html, page
+        progress = json.loads(client.ask("/runs/run1/progress").text)
+        assert (progress["done"], progress["live"]) == (1, True)
+        # A row is read in peace.
+        assert "data-progress" not in client.ask("/runs/run1/rows/0").text
+        store.release("run1")
+        assert json.loads(client.ask("/runs/run1/progress").text)["live"] is False
+
+
+def test_a_killed_run_is_searched_as_one_that_has_ended_and_says_how_to_go_on(
+    store: Store, make
+) -> None:
+    # The state of a run whose process was killed stays "running", and nobody has its lock.
+    save(store, mixed_rows(make), state=RunState.RUNNING, total=50)
+    words = "its process is gone"
+    with serving(store) as client:
+        for page in LIVE_PAGES:
+            assert "data-progress" not in client.ask(f"/runs/run1{page}").text, page
+        overview = client.ask("/runs/run1").text
+        assert words in overview
+        assert "8 of 50 rows are done. <code>ragassay resume run1</code>" in overview
+        listed = client.ask("/runs/run1/rows?q=raised").text
+        assert rows_shown(listed) == ["2"]
+        assert "wait until the run has ended" not in listed
+        assert f"{words}. <code>ragassay resume run1</code>" in listed
+        assert 'rel="next"' in client.ask("/runs/run1/rows/0").text
+        runs = client.ask("/").text
+        assert f"{words}, 8 of 50 rows done" in runs
+        assert "data-reload" not in runs
+        # Taken up again, it goes on.
+        store.acquire("run1")
+        assert words not in client.ask("/runs/run1").text
+        assert "wait until the run has ended" in client.ask("/runs/run1/rows").text
+        runs = client.ask("/").text
+        assert "goes on, 8 of 50 rows done" in runs
+        assert 'data-reload="10"' in runs
+
+
+def test_figures_of_a_large_run_that_goes_on_are_the_last_ones_while_new_ones_are_counted(
+    store: Store, make, monkeypatch
+) -> None:
+    save(store, [make.row(0)], state=RunState.RUNNING, total=5)
+    store.acquire("run1")
+    figures, counted = Figures(store), threading.Event()
+
+    def slowly(*args, **options):
+        assert counted.wait(60)
+        return summarise(*args, **options)
+
+    try:
+        first = figures.of_run(figures.stored("run1"))
+        assert first is not None
+        monkeypatch.setattr("ragassay.web.figures.summarise", slowly)
+        store.put_rows("run1", [make.row(1)])
+        assert figures.of_run(figures.stored("run1"), 0.0) is first
+        counted.set()
+        second = figures.of_run(figures.stored("run1"), 60.0)
+        assert second is not None
+        assert (first.summary.scored, second.summary.scored) == (1, 2)
+        # Of a run that has ended only its own figures are shown.
+        counted.clear()
+        store.release("run1")
+        store.put_rows("run1", [make.row(2)])
+        assert figures.of_run(figures.stored("run1"), 0.0) is None
+    finally:
+        counted.set()
+        figures.close()
 
 
 def test_a_resumed_run_is_indexed_anew(store: Store, make) -> None:

@@ -536,15 +536,62 @@ def test_a_live_run_comes_up_to_date_by_itself(store, browser, make) -> None:
     from ragassay.core import Ledger, RunState
 
     save(store, [make.row(0)], total=3, state=RunState.RUNNING)
+    store.acquire("run1")
     with serving(store) as client:
-        tab = open_tab(browser, client, "/runs/run1")
+        tab = open_tab(browser, client, "/costs")
+        tab.page.clock.install()
+        tab.page.goto(f"{client.server.address}/runs/run1")
         expect(tab.page.locator("#progress")).to_contain_text("1 of 3 rows are done")
+        expect(tab.page.locator("h1")).to_contain_text("1 of 3 rows pass")
         store.put_rows("run1", [make.row(1)])
         expect(tab.page.locator("#progress")).to_contain_text("2 of 3 rows are done")
+        # Ten seconds later the figures follow, in the middle of the run.
+        expect(tab.page.locator("h1")).to_contain_text("1 of 3 rows pass")
+        tab.page.clock.fast_forward(10_000)
+        expect(tab.page.locator("h1")).to_contain_text("2 of 3 rows pass")
         store.put_rows("run1", [make.row(2)])
         store.update_run(
             "run1", state=RunState.FINISHED, stop_reason="", ledger=Ledger(), seconds=1.0
         )
         expect(tab.page.locator("h1")).to_contain_text("3 of 3 rows pass")
+        assert tab.seen == []
+        tab.close()
+
+
+def test_a_live_page_is_not_made_anew_while_somebody_writes_in_it(store, browser, make) -> None:
+    from ragassay.core import RunState
+
+    save(store, [make.row(0)], total=3, state=RunState.RUNNING)
+    store.acquire("run1")
+    with serving(store) as client:
+        tab = open_tab(browser, client, "/costs")
+        tab.page.clock.install()
+        page = tab.page
+        page.goto(f"{client.server.address}/runs/run1/labels")
+        name = page.get_by_label("Who labelled")
+        name.fill("Ann")
+        page.locator("h1").click()
+
+        def wait(answers: int) -> None:
+            """Let ten seconds pass, and the page be told so many times how far the run is."""
+            page.clock.fast_forward(10_000)
+            for _ in range(answers):
+                with page.expect_response("**/progress", timeout=20_000):
+                    pass
+
+        store.put_rows("run1", [make.row(1)])
+        page.evaluate("window.same = true")
+        wait(2)
+        assert page.evaluate("window.same")
+        # Nothing is written on another page of the run: there the new rows come up.
+        page.goto(f"{client.server.address}/runs/run1/rows")
+        expect(page.locator("tbody tr")).to_have_count(2)
+        page.get_by_label("Verdict").focus()
+        store.put_rows("run1", [make.row(2)])
+        page.evaluate("window.same = true")
+        wait(2)
+        assert page.evaluate("window.same")
+        page.get_by_label("Verdict").blur()
+        expect(page.locator("tbody tr")).to_have_count(3)
         assert tab.seen == []
         tab.close()

@@ -100,6 +100,7 @@ class Figures:
         self._other = _Kept[object](self._pool, KEPT)
         self._large = _Kept[object](self._pool, KEPT_LARGE)
         self._stored: OrderedDict[str, tuple[object, StoredRun]] = OrderedDict()
+        self._last: OrderedDict[str, RunFigures] = OrderedDict()
         self._lock = threading.Lock()
         self._progress: dict[str, int] = {}
         self._own_folder: TemporaryDirectory[str] | None = None
@@ -122,27 +123,44 @@ class Figures:
                 self._stored.popitem(last=False)
         return run
 
+    def goes_on(self, stored: StoredRun) -> bool:
+        """Whether a living process works on the run. Of a killed one the state says so too."""
+        return stored.state is RunState.RUNNING and self._store.driven(stored.run_id)
+
     def of_run(self, stored: StoredRun, patience: float | None = None) -> RunFigures | None:
         """The run's figures, None while they are being counted. patience: seconds to wait for them,
-        None = by the number of rows.
+        None = by the number of rows. Of a run that goes on they may be those of fewer rows.
         """
         run_id = stored.run_id
 
         def count() -> RunFigures:
             trust = trust_of(self._store, run_id)
             summary = summarise(self._store, run_id, trust=trust)
-            return RunFigures(summary, tuple(distributions_of(self._store, run_id, summary)))
+            figures = RunFigures(summary, tuple(distributions_of(self._store, run_id, summary)))
+            self._remember(run_id, figures)
+            return figures
 
         # Labels and certificates change what is known of the judge, and not the run.
-        return self._figures.get(
-            (run_id, _stamp(stored), self._trust_stamp()), count, _patience(stored, patience)
-        )
+        key = (run_id, _stamp(stored), self._trust_stamp())
+        figures = self._figures.get(key, count, _patience(stored, patience))
+        if figures is None and self.goes_on(stored):
+            # A large run gets new rows faster than they are counted: the last figures are shown.
+            with self._lock:
+                return self._last.get(run_id)
+        return figures
+
+    def _remember(self, run_id: str, figures: RunFigures) -> None:
+        with self._lock:
+            self._last[run_id] = figures
+            self._last.move_to_end(run_id)
+            while len(self._last) > KEPT_RUNS:
+                self._last.popitem(last=False)
 
     def index(self, stored: StoredRun, patience: float | None = None) -> RowIndex | None:
         """The index of a run's rows; None while it is being made, while the run goes on, and where
         it cannot be made.
         """
-        if stored.state is RunState.RUNNING:
+        if self.goes_on(stored):
             return None
         stamp = _stamp(stored)
         path = self._folder / f"{stored.run_id}.rows"

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader
 
-from ragassay.core import Verdict
+from ragassay.core import RunState, Verdict
 from ragassay.report import wording as say
 from ragassay.report.pages import FOLDER as REPORT_FOLDER
 from ragassay.report.pages import environment
@@ -18,7 +18,7 @@ from ragassay.web.figures import Figures
 from ragassay.web.sessions import Role, Sessions
 
 if TYPE_CHECKING:
-    from ragassay.store import Store
+    from ragassay.store import Store, StoredRun
     from ragassay.tracing.endpoint import TraceEndpoint
     from ragassay.web.settings import WebSettings
 
@@ -91,12 +91,20 @@ def _templates(static: Mapping[str, tuple[bytes, str]]) -> Environment:
         Verdict=Verdict,
         signed=say.signed,
         headline=say.headline,
+        stopped=_stopped,
         script_url=by_ending["js"],
         style_url=by_ending["css"],
         icon_url=by_ending["svg"],
         url=url,
     )
     return templates
+
+
+def _stopped(stored: StoredRun) -> str:
+    """How a run came to an end before it was finished, where nobody works on it any more."""
+    if stored.state is RunState.RUNNING:
+        return "its process is gone"
+    return say.STATE_WORDS[stored.state]
 
 
 def url(path: str, *parts: object, **query: Any) -> str:

@@ -116,6 +116,7 @@ def test_a_run_that_goes_on_is_listed_in_the_store_s_order_and_searched_later(
     from report.conftest import Maker
 
     save(site.store, mixed_rows(Maker()), "live", name="live", state=RunState.RUNNING, total=20)
+    site.store.acquire("live")
     try:
         assert len(pages(program, "/runs/live/rows")) == 8
         found = [row["index"] for row in pages(program, "/runs/live/rows?sort=index")]
@@ -130,6 +131,7 @@ def test_a_run_that_goes_on_is_listed_in_the_store_s_order_and_searched_later(
             ledger=site.store.run("run1").ledger,
             seconds=1.0,
         )
+        site.store.release("live")
     assert after("/runs/live/events", program)[-1][0] == "end"
 
 

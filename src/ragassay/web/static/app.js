@@ -174,7 +174,6 @@
       field.reportValidity();
     });
   }
-  // A long text that scrolls must be reachable by keyboard: only those that do get a tab stop.
   const wait = Number(document.body.dataset.reload || 0);
   if (wait) {
     setTimeout(() => {
@@ -186,6 +185,13 @@
   }
   const place = document.body.dataset.progress;
   if (place) {
+    const opened = Date.now();
+    let changed = false;
+    document.addEventListener("input", (event) => {
+      if (!event.target.closest("dialog")) changed = true;
+    });
+    // A page made anew loses what somebody is writing or choosing.
+    const busy = () => changed || document.activeElement?.matches("input, select, textarea") || document.querySelector("dialog[open]");
     const watch = async () => {
       if (document.hidden) return;
       let now;
@@ -198,7 +204,8 @@
       }
       const words = $("progress");
       if (words) words.textContent = `${now.done.toLocaleString("en")} of ${now.rows.toLocaleString("en")} rows are done.`;
-      if (now.state !== "running") location.reload();
+      const older = now.updated !== document.body.dataset.updated && Date.now() - opened >= 10000;
+      if ((older || !now.live) && !busy()) location.reload();
     };
     setInterval(watch, 2000);
     // A browser that slept shows what was: it looks again as soon as it wakes.

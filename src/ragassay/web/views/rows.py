@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ragassay.core import RunState, Verdict
+from ragassay.core import Verdict
 from ragassay.diagnosis import cause_named
 from ragassay.report import wording as say
 from ragassay.report.text import one_line
@@ -86,7 +86,7 @@ def show(ask: Ask) -> Answer:
         more=address(ask, stored.run_id, after=more) if more else "",
         start=address(ask, stored.run_id),
         indexed=index is not None,
-        building=index is None and stored.state is not RunState.RUNNING,
+        building=index is None and not ask.site.figures.goes_on(stored),
         built=ask.site.figures.indexed_rows(stored.run_id),
         slices=index.slices if index is not None else {},
         causes=figures.summary.causes if figures is not None else (),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ragassay.core import RunState
 from ragassay.report import wording as say
 from ragassay.report.records import export
 from ragassay.web.messages import Answer, Ask, Data, File, NotThere, Redirect, refused
@@ -40,7 +39,6 @@ def show(ask: Ask) -> Answer:
         distributions=figures.distributions,
         worst=worst,
         told=told_at(ask.site.store, stored.run_id, [row.index for row in worst], stored.manifest),
-        live=stored.state is RunState.RUNNING,
         ledger=say.ledger_words(summary),
         app=say.app_words(summary),
     )
@@ -55,6 +53,7 @@ def progress(ask: Ask) -> Answer:
             "rows": stored.manifest.rows,
             "done": stored.done,
             "updated": stored.updated,
+            "live": ask.site.figures.goes_on(stored),
         }
     )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from ragassay.core import MetricSummary, RunState, Summary
+from ragassay.core import MetricSummary, Summary
 from ragassay.report.wording import better_end
 from ragassay.web.messages import Answer, Ask, Page
 from ragassay.web.views.shell import run_title
@@ -57,7 +57,7 @@ def show(ask: Ask) -> Answer:
 
 def _line(ask: Ask, stored: StoredRun, patience: float) -> _Line:
     figures = ask.site.figures.of_run(stored, patience)
-    live = stored.state is RunState.RUNNING
+    live = ask.site.figures.goes_on(stored)
     if figures is None:
         return _Line(stored, run_title(stored), None, [], 0, 0, 0, live)
     summary = figures.summary

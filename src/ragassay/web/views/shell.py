@@ -29,7 +29,13 @@ def run_page(
     template: str, ask: Ask, stored: StoredRun, here: str, /, status: int = 200, **values: Any
 ) -> Page:
     """A page of a run. here: its entry of the menu."""
-    shell = {"stored": stored, "m": stored.manifest, "title": run_title(stored), "tab": here}
+    shell = {
+        "stored": stored,
+        "m": stored.manifest,
+        "title": run_title(stored),
+        "tab": here,
+        "live": ask.site.figures.goes_on(stored),
+    }
     return Page(template, {**shell, **values}, status)
 
 

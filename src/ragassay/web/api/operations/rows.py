@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ragassay.api import Run
-from ragassay.core import RowResult, RunState, SetupError
+from ragassay.core import RowResult, SetupError
 from ragassay.report.jsonable import as_json, row_json
 from ragassay.report.records import records
 from ragassay.store.row_index import RowEntry, RowQuery, entry_of, verdict_of
@@ -118,7 +118,7 @@ def _unindexed(call: Call, stored: StoredRun, query: RowQuery, of: object, after
         sort="index" if query.sort == "index" else "worst",
     )
     if query != only:
-        ready = stored.state is not RunState.RUNNING
+        ready = not call.site.figures.goes_on(stored)
         raise Refused(
             "E1412",
             "These rows can be searched and sorted when the run has ended.",
