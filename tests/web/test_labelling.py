@@ -259,6 +259,59 @@ def test_the_judge_is_shown_after_the_label_is_in_and_the_label_is_then_final(st
         assert [label.value for label in store.labels("run1", METRIC)] == [1.0, 1.0]
 
 
+def test_a_label_without_a_name_is_kept_once_the_name_is_given(store, make) -> None:
+    save(store, [make.row(n) for n in range(3)])
+    queue(store, 3)
+    with serving(store) as client:
+        nobody = Labeller(client, "")
+        asked = nobody.give("row-2", "0", rationale="No <context> says so.", reveal="1")
+        assert asked.status == 200
+        assert "Your label of row-2 is not kept yet" in asked.text
+        assert store.labels("run1", METRIC) == ()
+        form = {
+            name: unescape(value)
+            for name, value in re.findall(
+                r'<input type="hidden" name="(\w+)" value="([^"]*)"', asked.text
+            )
+        }
+        sent = client.ask("/runs/run1/label", "POST", {**form, "person": "Ann"})
+        assert sent.status == 303
+        (label,) = store.labels("run1", METRIC)
+        assert (label.row_id, label.annotator, label.value) == ("row-2", "Ann", 0.0)
+        assert label.rationale == "No <context> says so."
+        # The wish to see the judge's verdict came with it, and the name stays for another week.
+        assert sent.headers["location"].endswith("after=row-2")
+        name = f"ragassay-person-{client.server.port}=Ann;"
+        week = f"Max-Age={7 * 24 * 3600}"
+        assert [week in cookie for cookie in sent.cookies if cookie.startswith(name)] == [True]
+        # Each label renews it.
+        again = Labeller(client, "Ann").give("row-1", "1")
+        assert [week in cookie for cookie in again.cookies if cookie.startswith(name)] == [True]
+
+
+def test_another_person_at_the_same_browser_is_asked_for_their_name(store, make) -> None:
+    save(store, [make.row(n) for n in range(3)])
+    queue(store, 3)
+    with serving(store) as client:
+        eve = Labeller(client, "Eve")
+        eve.give("row-1", "1", reveal="1")
+        page = eve.page()
+        other = re.search(r'<a id="who" href="([^"]+)">Not Eve\?</a>', page)
+        assert other is not None
+        assert "Who is labelling?" in eve.page(unescape(other[1]))
+        named = eve.give("", "", person="Frank")
+        assert named.status == 303
+        page = eve.page()
+        assert "Frank: 0 of at most" in page
+        # Eve's wish to see the judge's verdicts is not Frank's.
+        assert not re.search(r'name="reveal" value="1" checked', page)
+        # Who signs out takes the name along.
+        out = client.ask("/sign-out", "POST", {}, headers=eve.headers)
+        gone = [cookie.partition("=")[0] for cookie in out.cookies if "Max-Age=0" in cookie]
+        kinds = ("session", "person", "reveal")
+        assert gone == [f"ragassay-{kind}-{client.server.port}" for kind in kinds]
+
+
 def test_a_key_that_is_struck_twice_gives_one_answer(store, make) -> None:
     save(store, [make.row(n) for n in range(3)])
     queue(store, 3)

@@ -160,7 +160,8 @@
       if (!next) return complain(form, `The server answered ${request.status}.`);
       document.querySelector("main").replaceWith(document.adoptNode(next));
       document.title = request.response.title;
-      remember("pushState", request.responseURL);
+      // Without a next row, as where a name is asked for, the answer has no address of its own.
+      if (request.responseURL !== form.action) remember("pushState", request.responseURL);
       next.focus({ preventScroll: true });
       scrollTo(0, 0);
     };

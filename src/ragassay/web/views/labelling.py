@@ -6,7 +6,7 @@ what the judge said of a row is shown only after their label of it is in, where 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from ragassay.core import LabelAnswer, RowToLabel
@@ -19,14 +19,16 @@ from ragassay.web.views.shell import stored_run
 
 CANNOT_TELL = "cannot tell"
 LONGEST_REASON = 4000
+_OF_A_LABEL = ("row", "value", "rationale", "again", "reveal")
+"""The fields of a label's form beside the metric."""
 
 
 def item(ask: Ask) -> Answer:
     """The next row for this person; or one that they answered, to be answered again."""
     stored = stored_run(ask)
     metric = _metric(ask, ask.query.get("metric", ""))
-    if not ask.person:
-        return Page("who.html.j2", {"run_id": stored.run_id, "metric": metric})
+    if not ask.person or ask.query.get("who"):
+        return _who(stored.run_id, metric)
     store, run_id = ask.site.store, stored.run_id
     mine = store.label_answers(run_id, metric, ask.person)
     chosen, again = _row_for(ask, metric, mine)
@@ -78,25 +80,35 @@ def _seen(ask: Ask, metric: str, mine: Sequence[LabelAnswer]) -> dict[str, objec
     return {"row_id": after, "value": answer.value, "score": score}
 
 
+def _who(run_id: str, metric: str, label: Mapping[str, str] | None = None) -> Page:
+    """The question who labels. label: the form of a label that is kept once that is said."""
+    return Page("who.html.j2", {"run_id": run_id, "metric": metric, "label": label or {}})
+
+
 def keep(ask: Ask) -> Answer:
-    """An answer, or who is answering; then the next row."""
+    """An answer, or who is answering, or both; then the next row."""
     stored = stored_run(ask)
     metric = _metric(ask, ask.form.get("metric", ""))
     next_item = url("/runs/{}/label", stored.run_id, metric=metric)
-    person = person_named(ask.form.get("person", ""))
-    if person:
-        return Redirect(next_item, {"person": quote(person)})
-    if not ask.person:
-        return Redirect(next_item)
+    named = person_named(ask.form.get("person", ""))
+    person = named or ask.person
     row_id, given = ask.form.get("row", ""), ask.form.get("value", "")
+    if named and not row_id:
+        # Whether to see the judge's verdicts is each person's own choice.
+        forget = {} if named == ask.person else {"reveal": ""}
+        return Redirect(next_item, {"person": quote(named), **forget})
     chosen = ask.site.store.row_to_label(stored.run_id, metric, row_id)
     if chosen is None:
         raise NotThere("That row is not among those to label.")
-    mine = ask.site.store.label_answers(stored.run_id, metric, ask.person)
+    if not person:
+        label = {name: ask.form[name] for name in _OF_A_LABEL if name in ask.form}
+        return _who(stored.run_id, metric, label)
+    mine = ask.site.store.label_answers(stored.run_id, metric, person)
     of_row = [answer for answer in mine if answer.row_id == row_id]
     repeat = repeat_due(mine) == row_id and not ask.form.get("again")
     reveal = ask.form.get("reveal") == "1"
-    cookies = {"reveal": "1" if reveal else ""}
+    # A browser forgets a name after a week, and not in the middle of labelling.
+    cookies = {"reveal": "1" if reveal else "", "person": quote(person)}
     value = _value(given, chosen)
     reason = reason_given(ask)
     is_final = any(answer.revealed for answer in of_row)
@@ -111,7 +123,7 @@ def keep(ask: Ask) -> Answer:
         raise NotThere("You have seen what the judge says of that row: your label of it stays.")
     answer = LabelAnswer(
         row_id,
-        ask.person,
+        person,
         value,
         reason,
         now_utc(),

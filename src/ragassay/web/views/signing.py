@@ -28,9 +28,11 @@ def sign_in(ask: Ask) -> Answer:
 
 
 def sign_out(ask: Ask) -> Answer:
-    """The session ends, here and in the browser."""
+    """The session ends, here and in the browser. So does the name under which somebody labels:
+    the next who signs in there may be somebody else.
+    """
     ask.site.sessions.end(ask.session)
-    return Redirect("/", {"session": ""})
+    return Redirect("/", {"session": "", "person": "", "reveal": ""})
 
 
 def theme(ask: Ask) -> Answer:
