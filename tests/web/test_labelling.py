@@ -312,6 +312,17 @@ def test_another_person_at_the_same_browser_is_asked_for_their_name(store, make)
         assert gone == [f"ragassay-{kind}-{client.server.port}" for kind in kinds]
 
 
+def test_the_page_says_what_the_metric_measures(store, make) -> None:
+    save(store, [make.row(0)], metrics=("faithfulness",))
+    queue(store, 1, metric="faithfulness")
+    with serving(store) as client:
+        page = words(Labeller(client, "Ann").page("/runs/run1/label?metric=faithfulness"))
+    assert (
+        "Does the row as a whole pass on faithfulness?"
+        " Share of the response's claims that the contexts support."
+    ) in page
+
+
 def test_a_key_that_is_struck_twice_gives_one_answer(store, make) -> None:
     save(store, [make.row(n) for n in range(3)])
     queue(store, 3)

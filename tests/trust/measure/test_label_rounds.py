@@ -19,6 +19,7 @@ from ragassay.core import (
     Status,
     Verdict,
 )
+from ragassay.metrics import catalogue
 from ragassay.store import Store
 from ragassay.trust.measure import estimate
 from ragassay.trust.measure.label_rounds import choose_to_label, label_progress, label_task
@@ -151,8 +152,26 @@ def test_one_that_rates_parts_is_labelled_by_pass_or_fail_of_the_row() -> None:
     task = label_task("groundedness")
     assert task.scale == (0.0, 1.0)
     assert task.question == "Does the row as a whole pass on groundedness?"
-    assert task.note.startswith("For each claim: ")
-    assert label_task("my_own_judge").scale == (0.0, 1.0)
+    assert task.note == (
+        "How far the contexts support the claims of the response. The judge is asked for each"
+        " claim: Do the retrieved passages support this claim, and which of them do?"
+    )
+    own = label_task("my_own_judge")
+    assert (own.scale, own.note) == ((0.0, 1.0), "")
+
+
+def test_people_are_told_what_each_metric_measures() -> None:
+    assert label_task("faithfulness").note == (
+        "Share of the response's claims that the contexts support."
+    )
+    assert label_task("pii").note == (
+        "Whether the response discloses personal data. Lower is better."
+    )
+    for name in catalogue():
+        task = label_task(name)
+        # Either the rubric's own question about the response, or the sentence of the metric.
+        told = task.note or task.question
+        assert told != f"Does the row as a whole pass on {name}?", name
 
 
 def test_the_share_that_people_pass_is_told_by_the_judges_score(store: Store) -> None:

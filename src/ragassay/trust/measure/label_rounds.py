@@ -55,8 +55,9 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class LabelTask:
-    """What people are asked about each row, and what they may answer. note: what the judge is asked
-    of the row's parts, "" where it is asked the same as people are.
+    """What people are asked about each row, and what they may answer. note: what the metric
+    measures, and what the judge is asked of the row's parts; "" where it is asked the same as
+    people are, and for a metric that declares nothing.
     """
 
     metric: str
@@ -142,14 +143,14 @@ def label_task(metric: str) -> LabelTask:
     registry = RubricRegistry.default()
     name = metric.partition("(")[0]
     question = f"Does the row as a whole pass on {metric}?"
-    note = ""
+    note = _measured(metric)
     if name in registry.ids():
         rubric = registry.get(name)
         scale = rubric.scale
         if rubric.item == "response":
-            question = rubric.purpose
+            question, note = rubric.purpose, ""
         else:
-            note = f"For each {rubric.item}: {rubric.purpose}"
+            note = f"{note} The judge is asked for each {rubric.item}: {rubric.purpose}".strip()
         if scale is not None and rubric.item == "response":
             numbers = [p for p in scale.points if isinstance(p.rating, int)]
             if len(numbers) == len(scale.points) <= 10 and isinstance(scale.pass_mark, int):
@@ -157,6 +158,17 @@ def label_task(metric: str) -> LabelTask:
                 return LabelTask(metric, question, note, points, float(scale.pass_mark))
     points = (Point(0.0, "fails"), Point(1.0, "passes"))
     return LabelTask(metric, question, note, points, 1.0)
+
+
+def _measured(metric: str) -> str:
+    """What a metric measures, in the sentence of its declaration; "" for one that has none."""
+    from ragassay.metrics import declaration_of
+
+    declared = declaration_of(metric)
+    if declared is None:
+        return ""
+    lower = " Lower is better." if declared.higher_is_better is False else ""
+    return f"{declared.title}{lower}"
 
 
 def choose_to_label(
