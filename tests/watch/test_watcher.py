@@ -486,3 +486,54 @@ def test_two_processes_do_not_run_the_same_watch(watched: Watched) -> None:
             watched.step()
         watched.step(name="another")
     watched.step()
+
+
+def test_after_a_clock_that_jumped_ahead_what_arrives_is_still_seen(watched: Watched) -> None:
+    watched.arrive(turns("good", 5))
+    watched.step()
+    watched.now += 10 * 86_400
+    watched.step()
+    watched.now -= 10 * 86_400 - 3_600
+    watched.arrive(turns("more", 5))
+    right_again = watched.step()
+    assert (right_again.judged, right_again.window.rows) == (10, 10)
+    assert not any("no row arrived" in str(block) for block in right_again.blocks())
+
+
+def test_a_metric_that_says_nothing_of_the_traffic_is_told_with_its_reason(
+    watched: Watched,
+) -> None:
+    watched.arrive([one[:1] for one in turns("plain", 12)])
+    found = watched.step(metrics="groundedness", marks=["groundedness>=0.8"])
+    assert found.window.not_applicable == {"groundedness": (12, "the row has no contexts")}
+    lines = [str(block) for block in found.blocks()]
+    said = "groundedness does not apply to 12 of 12 judged rows: the row has no contexts"
+    assert said in lines
+    watched.arrive(turns("good", 30))
+    assert not any("does not apply" in str(block) for block in watched.step().blocks())
+
+
+def test_a_watch_begins_with_its_window_and_not_with_all_that_was_ever_stored(
+    watched: Watched,
+) -> None:
+    watched.arrive(turns("old", 8), ago=20 * 86_400)
+    watched.arrive(turns("new", 3))
+    found = watched.step()
+    assert (found.arrived, found.sampled, found.judged) == (11, 3, 3)
+    assert any("8 rows came before the window of the first start" in n for n in found.notes)
+    wide = watched.step(name="wide", window_s=30 * 86_400.0)
+    assert wide.judged == 11
+    # What comes while a watch stands still is not older than its first start.
+    watched.arrive(turns("later", 2), ago=0.0)
+    watched.now += 5 * 86_400
+    assert watched.step().judged == 5
+
+
+def test_a_mark_that_holds_again_is_told_with_what_it_is_now(watched: Watched) -> None:
+    watched.arrive(turns("bad", 60, WRONG))
+    assert watched.step(marks=["groundedness>=0.8"]).marks[0].standing
+    watched.arrive(turns("good", 200))
+    found = watched.step(marks=["groundedness>=0.8"])
+    back = next(alert for alert in found.alerts if alert["kind"] == "back")
+    assert back["latest_mean"] == 1.0
+    assert back["text"].startswith("groundedness>=0.8 holds again: 1.000 over ")

@@ -145,7 +145,9 @@ def _share_interval(
         own = y[p == chance]
         n, own_mean = len(own), float(own.mean())
         weight = n / chance / total
-        low, high = _wilson(own_mean, n / (1 - chance) / shared, t)
+        # Where all are alike, that few were left out is not what makes it so.
+        seen = n if own_mean in (0.0, 1.0) else n / (1 - chance)
+        low, high = _wilson(own_mean, seen / shared, t)
         of_weights = (own_mean - mean) ** 2 * n * (1 - chance) / chance**2 / total**2 * shared
         below += (weight * (own_mean - low)) ** 2 + t**2 * of_weights
         above += (weight * (high - own_mean)) ** 2 + t**2 * of_weights

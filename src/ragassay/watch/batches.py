@@ -25,6 +25,7 @@ from ragassay.core import (
     RunState,
     SetupError,
     Status,
+    shorten,
 )
 from ragassay.runs.run import Run
 from ragassay.store import Store
@@ -326,15 +327,18 @@ def _judging(row: WatchRow, result: RowResult | None, down: bool) -> Judging:
 
 
 def _scores(result: RowResult) -> Mapping[str, Any]:
-    """Scores, verdicts, and what was lost, by metric."""
+    """Scores, verdicts, what was lost, and why nothing could be said, by metric."""
     scores: dict[str, float] = {}
     verdicts: dict[str, str] = {}
     lost: dict[str, str] = {}
+    without: dict[str, str] = {}
     for score in result.scores:
         if score.value is not None:
             scores[score.metric] = round(score.value, 6)
         elif score.status is not Status.NOT_APPLICABLE:
             lost[score.metric] = score.status.value
+        elif not score.metric.startswith("app_"):
+            without[score.metric] = shorten(score.reason, 80)
         if score.verdict is not None:
             verdicts[score.metric] = score.verdict.value
-    return {"scores": scores, "verdicts": verdicts, "lost": lost}
+    return {"scores": scores, "verdicts": verdicts, "lost": lost, "not_applicable": without}

@@ -76,7 +76,7 @@ class Counter:
         one.
         """
         raised: list[Alert] = []
-        quiet = int((self._state.now - self._settings.session_quiet_s) * 1000)
+        quiet = int((self._state.by_clock - self._settings.session_quiet_s) * 1000)
         for stage in (OPEN, TRAFFIC):
             while sessions := self._records.closed_sessions(
                 self._settings.name, stage, quiet, _SESSIONS_A_STEP
@@ -427,26 +427,39 @@ def _mark_alert(mark: Mark, kept: MarkState, settings: Settings) -> Alert:
     return Alert("mark", mark.text, text, figures)
 
 
-def _since_the_change(mark: Mark, means: Sequence[float]) -> Sequence[float]:
-    """The latest sessions, from where they began to lie below the mark: the part at the end that
-    falls short of it by most in all, as in Page's test (1954).
+def _since_the_change(
+    mark: Mark, means: Sequence[float], *, is_back: bool = False
+) -> Sequence[float]:
+    """The latest sessions, from where they began to lie below the mark, or above it (is_back): the
+    part at the end that is farthest from it in all, as in Page's test (1954).
     """
-    best, first, short = 0.0, 0, 0.0
+    best, first, away = 0.0, 0, 0.0
     for place in range(len(means) - 1, -1, -1):
-        short += mark.held - means[place]
-        if short > best:
-            best, first = short, place
+        away += (means[place] - mark.held) if is_back else (mark.held - means[place])
+        if away > best:
+            best, first = away, place
     return means[first:]
 
 
 def _holds_again(mark: Mark, kept: MarkState, settings: Settings) -> Alert:
     chance = f"{settings.back_level:.0%}"
     mean = kept.total / kept.sessions
+    latest = _since_the_change(mark, kept.latest, is_back=True)
+    now, sessions = sum(latest) / len(latest), len(latest)
+    where = f"over {kept.sessions} sessions since the alert"
+    if sessions < kept.sessions:
+        where = f"over the latest {sessions} sessions; {_words(mark, mean)} {where}"
     text = (
-        f"{mark.text} holds again: {_words(mark, mean)} over {kept.sessions} sessions since"
-        f" the alert (chance of saying so while it does not: at most {chance})."
+        f"{mark.text} holds again: {_words(mark, now)} {where} (chance of saying so while it does"
+        f" not: at most {chance})."
     )
-    return Alert("back", mark.text, text, {"mean": mark.shown(mean), "sessions": kept.sessions})
+    figures = {
+        "mean": mark.shown(mean),
+        "sessions": kept.sessions,
+        "latest_mean": mark.shown(now),
+        "latest_sessions": sessions,
+    }
+    return Alert("back", mark.text, text, figures)
 
 
 def _words(mark: Mark, mean: float) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -86,6 +86,7 @@ class Window:
     amounts: tuple[Amount, ...]
     unseen: int
     cut: bool
+    not_applicable: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
 
 def window_of(found: Iterable[WatchRow], most: int = MOST_ROWS) -> tuple[Window, list[WatchRow]]:
@@ -115,8 +116,17 @@ def window_of(found: Iterable[WatchRow], most: int = MOST_ROWS) -> tuple[Window,
         amounts=tuple(_amounts(rows)),
         unseen=sum(shares.get(_taken(row)) == 0 for row in rows),
         cut=len(rows) >= most,
+        not_applicable=_not_applicable(rows),
     )
     return window, rows
+
+
+def _not_applicable(rows: Sequence[WatchRow]) -> dict[str, tuple[int, str]]:
+    why: dict[str, Counter[str]] = {}
+    for row in rows:
+        for name, reason in row.figures.get("not_applicable", {}).items():
+            why.setdefault(name, Counter())[reason] += 1
+    return {name: (found.total(), found.most_common(1)[0][0]) for name, found in why.items()}
 
 
 def response_shares(rows: Sequence[WatchRow]) -> dict[int, float]:

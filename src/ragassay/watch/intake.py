@@ -37,9 +37,11 @@ def new_rows(
     reference: Reference | None,
 ) -> list[WatchRow]:
     """The rows of these traces that the watch has not come to yet. A row that changed after it was
-    judged is counted and stays as it was judged.
+    judged is counted and stays as it was judged; what came before the window of the first step is
+    never sampled, since a watch that is begun is not meant to judge all that was ever stored.
     """
     known = records.known(settings.name, [trace.trace for trace in changed])
+    begin = int((state.created - settings.window_s) * 1000)
     rated_bad = frozenset(state.bad_rated)
     found: list[WatchRow] = []
     questions: list[str] = []
@@ -49,12 +51,15 @@ def new_rows(
             if before is not None:
                 state.revised += before.state not in (UNSAMPLED, PENDING)
                 continue
+            is_earlier = trace.received < begin
+            state.earlier += is_earlier
             stored = orjson.loads(payload)
             row = stored["row"]
             # A user who saw an error saw no response, although a model inside had given one.
             failed = {"error": stored["failed"]} if stored.get("failed") else {}
             bad = trace.trace.hex() in rated_bad
-            found.append(_arrived({**row, **failed}, trace, number, settings, state, bad))
+            arrived = _arrived({**row, **failed}, trace, number, settings, state, bad)
+            found.append(replace(arrived, state=UNSAMPLED) if is_earlier else arrived)
             questions.append(_text(row.get("question")))
     if reference is not None and found:
         for row, scalars in zip(found, reference.scalars(word_vectors(questions)), strict=True):

@@ -22,7 +22,7 @@ def blocks(traffic: Traffic) -> Iterator[Block]:
     yield from accounts(traffic)
     if traffic.window.rates:
         yield _rate_table(traffic.window)
-        yield from _unshown(traffic)
+    yield from _unshown(traffic)
     yield from marks(traffic)
     yield from _drift(traffic)
     yield from _clusters(traffic)
@@ -119,9 +119,13 @@ def _unshown(traffic: Traffic) -> Iterator[str]:
     if len(rates) > _MOST_RATES:
         yield f"and {count(len(rates) - _MOST_RATES, 'rate')} more: --json"
     known = {rate.name for rate in rates}
-    without = [name for name in traffic.metrics if name not in known]
-    if without:
-        yield one_line(f"no value of {', '.join(without)}: none of these rows has one", _WIDE)
+    for name in traffic.metrics:
+        rows, why = traffic.window.not_applicable.get(name, (0, ""))
+        if rows and (name not in known or 2 * rows >= traffic.window.judged):
+            of = f"{rows} of {count(traffic.window.judged, 'judged row')}"
+            yield one_line(f"{name} does not apply to {of}: {why}", 2 * _WIDE)
+        elif rates and name not in known:
+            yield one_line(f"no value of {name}: none of these rows has one", _WIDE)
 
 
 def _value(rate: Rate) -> str:

@@ -88,7 +88,9 @@ class State:
     without the map, for those who look from outside; seed: that the map is drawn with. gone: of the
     rows that are not kept any more, state -> why -> how many; forgot: when old ratings, batches and
     alerts were deleted last (Unix time). too_little: US dollars left of the budgets with which no
-    call could be made, 0 where there were enough.
+    call could be made, 0 where there were enough. clock: what the clock said last, which lies
+    behind `now` where it was set back. earlier: rows that came before the window of the first step,
+    none of which is judged.
     """
 
     created: float
@@ -115,6 +117,13 @@ class State:
     gone: dict[str, dict[str, int]] = field(default_factory=dict)
     forgot: float = 0.0
     too_little: float = 0.0
+    clock: float = 0.0
+    earlier: int = 0
+
+    @property
+    def by_clock(self) -> float:
+        """The time by which what comes now is stamped."""
+        return min(self.now, self.clock or self.now)
 
     def with_gone(self, more: Totals) -> dict[str, dict[str, int]]:
         """`gone` once these are, too."""

@@ -134,7 +134,7 @@ class Watcher:
                 f"no step was made for {_hours(moment - state.now)}: the watch stood still, or the"
                 " clock jumped ahead"
             )
-        state.now = max(state.now, moment)
+        state.now, state.clock = max(state.now, moment), moment
 
     def _note(self, text: str) -> None:
         if text not in self._state.notes:
@@ -377,7 +377,7 @@ class Watcher:
     def _made(self, with_map: bool) -> Traffic:
         state, settings = self._state, self._settings
         name = settings.name
-        since = int((state.now - settings.window_s) * 1000)
+        since = int((state.by_clock - settings.window_s) * 1000)
         window, rows = window_of(self._records.rows(name, since, MOST_ROWS))
         accounts = accounts_of(self._records, name, state)
         recent = self._records.batches(name, state.now - max(settings.window_s, LONGEST_S))
@@ -385,7 +385,7 @@ class Watcher:
         shift, drift_note = shifted(
             list(self._records.rows(name, 0, MOST_ROWS)),
             self._store.span_records,
-            state.now,
+            state.by_clock,
             settings.seed,
         )
         drawn, why = None, ""
@@ -443,6 +443,11 @@ class Watcher:
             yield (
                 f"{waiting} traces wait to become rows, the oldest for {_hours(behind)}: rows come"
                 " faster than they are put together, or some have no root"
+            )
+        if state.earlier:
+            yield (
+                f"{state.earlier} rows came before the window of the first start: none of them is"
+                " judged (a watch of another --name with a longer --window would)"
             )
         if state.late:
             yield f"{state.late} rows came after their session was counted: in rates, in no alarm"
