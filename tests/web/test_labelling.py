@@ -335,6 +335,18 @@ def test_a_key_that_is_struck_twice_gives_one_answer(store, make) -> None:
         assert [label.value for label in store.labels("run1", METRIC)] == [0.0]
 
 
+def test_the_command_on_the_page_of_labels_is_one_that_answers(store, make) -> None:
+    save(store, [make.row(n) for n in range(4)])
+    for who in ("Ann", "Bob"):
+        labels = [HumanLabel(f"row-{n + 1}", METRIC, who, float(n % 2)) for n in range(4)]
+        store.put_labels("run1", labels)
+    with serving(store) as client:
+        page = words(client.ask("/runs/run1/labels").text)
+    (command,) = re.findall(r"ragassay label agreement (\S+) --metric (\S+) says more", page)
+    assert command == ("run1", METRIC)
+    assert people_agreement(command[0], metric=command[1], store=store.location).people is not None
+
+
 def test_a_tie_is_decided_for_a_value_that_somebody_gave_and_counts_as_no_opinion(
     store, make
 ) -> None:
@@ -347,6 +359,8 @@ def test_a_tie_is_decided_for_a_value_that_somebody_gave_and_counts_as_no_opinio
     with serving(store) as client:
         page = client.ask(path).text
         assert "1 row on which people differ" in page
+        # Nothing is asked about a metric of which nobody has labelled anything.
+        assert client.ask("/runs/run1/labels/decide?metric=zz").status == 404
         assert "because" in page
         form = {"metric": METRIC, "row": "row-1", "person": "Eve", "value": "0.5"}
         assert client.ask("/runs/run1/labels/decide", "POST", form).status == 400

@@ -180,6 +180,43 @@ def test_the_heading_of_costs_counts_the_runs_whose_price_is_known(store: Store,
     assert "Of 1 run the price is not known: they have no bar and are not in the sum." in page
 
 
+def test_what_no_call_cost_is_the_same_on_every_page(store: Store, make) -> None:
+    save(store, [make.row(0)])
+    none = Ledger(Spend(0, 0, 0, 0, None, 0.0), 0, 0.0, 0, 0)
+    store.update_run("run1", state=RunState.FINISHED, stop_reason="", ledger=none, seconds=1.0)
+    with serving(store) as site:
+        listed = words(site.ask("/").text)
+        own = words(site.ask("/runs/run1/cost").text)
+        (line,) = re.findall(r"<tr><th scope=\"row\"><a.*?</tr>", site.ask("/costs").text, re.S)
+    assert "$0.00 0 calls" in listed
+    assert "Judging took no call" in own
+    assert "Confirmed cost $0.00" in own
+    assert "offline $0.00 $0.00" in words(line)
+
+
+def test_a_page_inside_a_run_that_is_not_there_leads_back_to_the_run(site: Client) -> None:
+    for path, status in (
+        ("/runs/run1/rows/999", 404),
+        ("/runs/run1/metric?name=zz", 404),
+        ("/runs/run1/rows?sort=zz", 400),
+        ("/runs/run1/labels/decide?metric=zz", 404),
+    ):
+        reply = site.ask(path)
+        assert reply.status == status, path
+        assert '<a href="/runs/run1">The run</a>' in reply.text, path
+    # Not where the run itself is not there.
+    assert "The run</a>" not in site.ask("/runs/zz/rows").text
+    assert "The run</a>" not in site.ask("/reports/zz").text
+
+
+def test_the_sign_in_page_says_where_a_token_comes_from_that_was_chosen(store: Store) -> None:
+    with serving(store, WebSettings(token="t" * 43)) as site:
+        page = words(site.ask("/", token="").text)
+        assert "Where no link is printed, the token was chosen by whoever runs the server" in page
+        wrong = site.ask("/sign-in", "POST", {"token": "x" * 43}, token="")
+    assert "One that the server made for itself changes" in words(wrong.text)
+
+
 def test_rows_without_a_verdict_are_in_the_legend_of_a_run(store: Store, make) -> None:
     without = replace(make.row(1), diagnosis=Diagnosis())
     save(store, [make.row(0), without, make.bad(2)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader
 
-from ragassay.core import RunState, Verdict
+from ragassay.core import RunState, Spend, Verdict
 from ragassay.report import wording as say
 from ragassay.report.pages import FOLDER as REPORT_FOLDER
 from ragassay.report.pages import environment
@@ -92,12 +93,26 @@ def _templates(static: Mapping[str, tuple[bytes, str]]) -> Environment:
         signed=say.signed,
         headline=say.headline,
         stopped=_stopped,
+        paid=_paid,
+        shell_word=shlex.quote,
         script_url=by_ending["js"],
         style_url=by_ending["css"],
         icon_url=by_ending["svg"],
         url=url,
     )
     return templates
+
+
+def known_cost(spend: Spend) -> float | None:
+    """What calls cost in US dollars: nothing where there was none, None where the price of one is
+    not known.
+    """
+    return spend.cost if spend.calls else 0.0
+
+
+def _paid(spend: Spend) -> str:
+    cost = known_cost(spend)
+    return "price unknown" if cost is None else say.money(cost)
 
 
 def _stopped(stored: StoredRun) -> str:

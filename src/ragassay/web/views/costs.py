@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ragassay.web.messages import Answer, Ask, Page
-from ragassay.web.site import url
+from ragassay.web.site import known_cost, url
 from ragassay.web.views.shell import run_title
 
 SHOWN = 100
@@ -38,8 +38,7 @@ def show(ask: Ask) -> Answer:
     for run in reversed(store.runs(SHOWN, names="used")):
         ledger = run.ledger
         confirmed = ledger.confirmed
-        # Without a call nothing was paid; with calls, None says that the price is not known.
-        cost = confirmed.cost if confirmed.calls else 0.0
+        cost = known_cost(confirmed)
         entry = Spent(
             title=run_title(run),
             address=url("/runs/{}/cost", run.run_id),

@@ -191,6 +191,11 @@ def undecided(ask: Ask) -> Answer:
     """The rows on which people are tied, with what each said, and nothing of the judge."""
     stored = stored_run(ask)
     metric = ask.query.get("metric", "")
+    if metric not in (
+        *ask.site.store.names_to_label(stored.run_id),
+        *_labelled(ask, stored.run_id),
+    ):
+        raise NotThere(f"No row of the run has a label of {metric[:80]!r}.")
     ties = tied_rows(ask.site.store, stored.run_id, metric)
     rows = [ask.site.store.row(stored.run_id, tie.row_id) for tie in ties[:TIES_SHOWN]]
     return run_page(
