@@ -537,3 +537,20 @@ def test_a_mark_that_holds_again_is_told_with_what_it_is_now(watched: Watched) -
     back = next(alert for alert in found.alerts if alert["kind"] == "back")
     assert back["latest_mean"] == 1.0
     assert back["text"].startswith("groundedness>=0.8 holds again: 1.000 over ")
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        ({"judge": "openai:gpt-4o", "api_key_env": "NOT_SET"}, "E0402", "NOT_SET"),
+        ({"judge": "openai:unknown", "budget": ["5/day"]}, "E0406", "--budget '500 calls/hour'"),
+        ({"judge": "openai:unknown", "price": "1"}, "E0101", "--price 0.15,0.60"),
+    ],
+)
+def test_a_judge_that_cannot_be_made_is_told_of_before_the_first_row_comes(
+    watched: Watched, options: dict[str, object], code: str, said: str
+) -> None:
+    with pytest.raises(SetupError) as raised:
+        watched.step(**{"api_key_env": "WATCH_KEY", **options})
+    assert raised.value.code == code
+    assert said in str(raised.value)

@@ -9,6 +9,7 @@ leaves no room are a random part of what waited.
 from __future__ import annotations
 
 import heapq
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -261,6 +262,32 @@ class Batches:
 def row_id(row: WatchRow) -> str:
     """The id that a row of a trace has in its run."""
     return row.trace.hex() if row.number == 1 else f"{row.trace.hex()}-{row.number}"
+
+
+_EXAMPLE = {
+    "id": "example",
+    "question": "When did it open?",
+    "contexts": [{"id": "a", "text": "It opened in 1932."}],
+    "response": "In 1932.",
+    "reference": "1932",
+    "relevant_ids": ["a"],
+}
+
+
+def check_judge(settings: Settings, store: str | os.PathLike[str] | None) -> None:
+    """Raise what a first row would meet where the judge cannot be made: a key or a price that is
+    missing. Nothing is sent.
+    """
+    if settings.free:
+        return
+    options = dict(settings.judging)
+    if any(budget.unit == "dollars" for budget in settings.budgets):
+        options["max_cost"] = 1.0  # which needs a price, as what is left of the budget does
+    try:
+        api.forecast([_EXAMPLE], store=store, **options)
+    except RagAssayError as error:
+        if error.code.startswith("E04") or error.code == "E0101":
+            raise _said_here(error) from None
 
 
 def _said_here(error: RagAssayError) -> RagAssayError:

@@ -14,6 +14,7 @@ from ragassay.api import open_store
 from ragassay.runs.ticker import Tell
 from ragassay.tracing.job import Patience
 from ragassay.watch import settings as defaults
+from ragassay.watch.batches import check_judge
 from ragassay.watch.settings import make_settings
 from ragassay.watch.values import Traffic
 from ragassay.watch.watcher import Watcher
@@ -84,6 +85,7 @@ def watch_traffic(  # plain: it is the signature, and what each argument means
         collector=collector,
         judging=judging,
     )
+    check_judge(chosen, store)
     traces = Patience(quiet_s=quiet_s)
     with (
         open_store(store) as opened,
