@@ -111,8 +111,7 @@ def known_cost(spend: Spend) -> float | None:
 
 
 def _paid(spend: Spend) -> str:
-    cost = known_cost(spend)
-    return "price unknown" if cost is None else say.money(cost)
+    return say.money(known_cost(spend))
 
 
 def _stopped(stored: StoredRun) -> str:
