@@ -624,6 +624,7 @@ def _too_few(name: str, part: _Part) -> str:
     base, rows, clusters = _thinnest_base(name, part)
     binary_figure = name in coefficients.BINARY
     if rows < (3 if binary_figure else 5):
+        base = base if rows != 1 else base.replace("rows", "row", 1)
         return f"no interval: only {rows} {base}"
     if clusters < (3 if binary_figure else 4):
         return f"no interval: {base} lie in too few clusters ({clusters:.1f} effective)"

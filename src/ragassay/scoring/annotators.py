@@ -446,7 +446,8 @@ def _figure(
     if units.clusters < 2 or drawn is None:
         return Figure(name, value, None, units.n, "no interval: all rows lie in one cluster")
     if chance_corrected and (units.rare < LEAST_RARE or carried < LEAST_RARE - 1):
-        reason = f"no interval: only {units.rare} rows hold any but the commonest value"
+        rows = "row holds" if units.rare == 1 else "rows hold"
+        reason = f"no interval: only {units.rare} {rows} any but the commonest value"
         return Figure(name, value, None, units.n, reason)
     deviation = float(bootstrap.spread(drawn))
     # Fleiss' kappa and AC1 may fall below -1, where the logit scale of [-1, 1] has no place for

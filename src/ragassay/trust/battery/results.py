@@ -192,7 +192,8 @@ def rate_of(name: str, wrong: Iterable[tuple[str, bool]]) -> Figure:
         return Figure(name, None, reason="no pair was judged")
     reason = ""
     if len(clusters) < _FEW_ROWS:
-        reason = f"only {len(clusters)} rows: the interval may be too narrow"
+        rows = "row" if len(clusters) == 1 else "rows"
+        reason = f"only {len(clusters)} {rows}: the interval may be too narrow"
     value = sum(trues for trues, _ in clusters.values()) / total
     return Figure(name, value, intervals.clustered_rate_interval(clusters.values()), total, reason)
 
