@@ -63,7 +63,7 @@ def test_a_query_engine_of_llamaindex_is_guarded(said: str, is_blocked: bool) ->
 
     nodes = [NodeWithScore(node=TextNode(text=text), score=0.5) for text in (OTHER, TRUE)]
 
-    class Engine(CustomQueryEngine):
+    class Engine(CustomQueryEngine):  # type: ignore[misc]  # the library is not installed here
         processors: list[Any]
 
         def custom_query(self, query_str: str) -> Response:

@@ -358,7 +358,7 @@ VALUES = st.recursive(
     ),
     max_leaves=6,
 )
-ATTRIBUTES = st.lists(
+ATTRIBUTES: st.SearchStrategy[list[Any]] = st.lists(
     st.fixed_dictionaries({"key": KEYS, "value": VALUES | st.none()})
     | st.sampled_from([{}, {"key": "a"}, {"value": {}}, None, 3, {"key": "a", "other": 1}]),
     max_size=4,

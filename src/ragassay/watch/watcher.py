@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from ragassay.core import SetupError
@@ -320,7 +320,7 @@ class Watcher:
         first = self._records.in_order_of_last_rows(
             self._settings.name, drift.begun, drift.begun, drift.taken
         )
-        rows = [row for session in islice(first, SESSIONS) for row in session]
+        rows = list(chain.from_iterable(islice(first, SESSIONS)))
         texts = [text for _, text in questions_of(rows, self._store.span_records)]
         if len(texts) >= SESSIONS // 2:
             drift.reference = Reference.of(texts, drift.since).stored

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ragassay.datasets.names import TEXT_KEYS
@@ -147,7 +148,7 @@ def _parts(roots: Sequence[Span]) -> list[list[Span]]:
             # A piece whose parent did not come belongs to what began before it.
             before = sum(turn.start <= root.start for turn in turns)
             parts[max(0, before - 1)].append(root)
-    return [own for part in parts for own in _parts_of_one(part)]
+    return list(chain.from_iterable(map(_parts_of_one, parts)))
 
 
 def _is_turn(root: Span) -> bool:
