@@ -66,7 +66,7 @@ class TooMuch(ValueError):
 class StatedVerdicts:
     """The verdicts of a whole reply by id. agreed: the one verdict on an id; None where one of its
     entries is unusable or contradicts another. count: of the entries about them. has_other_fields:
-    whether one of these has a field that no rubric asks for.
+    whether one of these has a field that no rubric asks for, which are not `known`.
     """
 
     rubric: Rubric
@@ -74,11 +74,15 @@ class StatedVerdicts:
     agreed: dict[str, Verdict | None] = field(default_factory=dict)
     count: int = 0
     has_other_fields: bool = False
+    known: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Once: a reply may hold thousands of entries, each of them read by itself.
+        self.known = known_fields(self.rubric)
 
     def read(self, entries: Sequence[object]) -> dict[str, Verdict]:
         """Record all entries about ids that were asked; returns the usable ones among them."""
         usable: dict[str, Verdict] = {}
-        known = known_fields(self.rubric)
         for entry in entries:
             if not isinstance(entry, dict):
                 continue
@@ -86,7 +90,7 @@ class StatedVerdicts:
             if not isinstance(name, str) or name not in self.asked:
                 continue
             verdict = read_entry(name, entry, self.rubric)
-            if not known >= entry.keys():
+            if not self.known >= entry.keys():
                 self.has_other_fields = True
             self.state(name, verdict)
             if verdict is not None:
@@ -176,10 +180,14 @@ def _rated(
 
 
 def _flags(entry: Mapping[str, object], rubric: Rubric) -> tuple[str, ...] | None:
-    values = [(flag.name, entry.get(flag.name, False)) for flag in rubric.flags]
-    if any(type(value) is not bool for _, value in values):
-        return None
-    return tuple(name for name, value in values if value)
+    told: list[str] = []
+    for flag in rubric.flags:
+        value = entry.get(flag.name, False)
+        if type(value) is not bool:
+            return None
+        if value:
+            told.append(flag.name)
+    return tuple(told)
 
 
 def _texts(value: object) -> tuple[str, ...] | None:
