@@ -128,6 +128,10 @@ def test_a_pair_without_a_winner_in_one_order_is_undecided():
     assert found.first_shown == pytest.approx((0.5 + 1) / 2)
 
 
+def verdicts(passes):
+    return Answers(passes.astype(np.float64), passes)
+
+
 def test_both_orders_are_a_step_only_where_they_gain_over_all_pairs():
     """80 pairs, of which the judge takes the first shown in every second one."""
     number = np.arange(80)
@@ -142,8 +146,8 @@ def test_both_orders_are_a_step_only_where_they_gain_over_all_pairs():
             Aim("accuracy"),
             right,
             number,
-            Answers(first * 1.0, first),
-            Answers(swapped * 1.0, swapped),
+            verdicts(first),
+            verdicts(swapped),
         )
         assert step.figures.right_agreed == 1.0
         assert step.taken is taken
@@ -154,8 +158,6 @@ def test_no_abstaining_can_raise_the_value_above_the_mean_of_both_orders():
     rng = np.random.default_rng(5)
     for _ in range(50):
         truth, first, swapped = (rng.random(40) < 0.5 for _ in range(3))
-        found = both_orders(
-            truth, Answers(first * 1.0, first), Answers(swapped * 1.0, swapped)
-        ).table(truth)
+        found = both_orders(truth, verdicts(first), verdicts(swapped)).table(truth)
         mean = ((first == truth).mean() + (swapped == truth).mean()) / 2
         assert (found[0] + found[3]) / found.sum() == pytest.approx(mean)
