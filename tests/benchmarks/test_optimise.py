@@ -72,5 +72,6 @@ def test_a_world_over_http_opens_its_sealed_rows_for_three_finalists(tmp_path: P
         found = http.run_of(world, "accuracy", server, tmp_path)
         assert server.stats()["answered_twice"] == 0
     assert found["tested"] == 3
+    assert (found["certified"], found["printed"]) == http.alone(world, "accuracy")
     # 48 rows and 48 again, 24 by three rubrics, 60 sealed by all four, and the known example.
     assert found["calls"] == found["counted"] == 2 * 48 + 3 * 24 + 4 * 60 + 1
