@@ -114,29 +114,6 @@ def test_the_same_proposal_for_several_slots_is_checked_once(tmp_path: Path) -> 
     assert "no near duplicate" in made.gaps[0].reason
 
 
-def test_proposals_that_filled_slots_did_not_need_go_to_the_open_ones(tmp_path: Path) -> None:
-    names = ("Harbour Museum", "Ferry Hall", "Ortiz House", "Vigo Tower")
-    documents = [
-        f"The {name} was founded in 19{place}2. It is a hall."
-        for place, name in enumerate(names, 1)
-    ]
-    written: list[int] = []
-
-    def seldom_good(body: dict[str, Any]) -> Any:
-        if body["model"] != "writer":
-            return check(body)
-        written.append(len(written))
-        # Four slots: one is filled in the first round, one in the third, two in the fourth.
-        is_good = written[-1] in (3, 9, 10, 11)
-        return write(body) if is_good else {"question": "When?", "answer": "1", "quotes": []}
-
-    with LLMServer(answer=seldom_good) as server:
-        made = make(server, tmp_path, documents=documents, size=4, concurrency=1)
-    assert len(made.questions) == 4
-    # As many proposals as three for each slot, which is what the forecast calls the most.
-    assert len(written) == 12
-
-
 def test_slots_on_one_passage_are_asked_for_in_different_words(tmp_path: Path) -> None:
     with LLMServer(answer=answers) as server:
         make(server, tmp_path, documents=DOCUMENTS[:1], size=40, judge="offline")

@@ -27,9 +27,7 @@ from ragassay.testsets.values import (
 )
 
 ROUNDS = 3
-"""Proposals for a slot, on average at most: what the forecast calls the most. Those that slots
-filled early leave over go to the open ones.
-"""
+"""Proposals for one slot at most."""
 
 _SHOWN = 5
 """Questions on the same document that the writer is told of."""
@@ -62,15 +60,13 @@ class ModelFilling:
     _orders: dict[str, list[int]] = field(default_factory=dict)
 
     async def run(self) -> None:
-        """Fill what can be filled, in at most ROUNDS proposals a slot on average."""
+        """Fill what can be filled, in at most ROUNDS proposals a slot."""
         await self._rounds()
         for reason, count in self.purchases.failures.most_common(3):
             self.made.notes.append(f"{count} calls gave no reply: {reason}")
 
     async def _rounds(self) -> None:
-        number, before = 0, -1
-        while self._goes_on(number, before):
-            before = len(self.made.accepted)
+        for number in range(ROUNDS):
             for slots in _steps(self.made.open_slots(), is_first=number == 0):
                 await self._step(slots, number)
                 if self.told is not None:
@@ -80,20 +76,6 @@ class ModelFilling:
                     told = f"none of {self._asked} replies held a question"
                     self.made.notes.append(f"{told}, so the writer was not asked on")
                     return
-            number += 1
-
-    def _goes_on(self, number: int, before: int) -> bool:
-        """Whether there is another round. Beyond ROUNDS of them there is, where the last one
-        brought a question and the proposals that the plan allows in all suffice.
-
-        before: questions accepted before the last round.
-        """
-        if number < ROUNDS:
-            return True
-        still_open = len(self.made.open_slots())
-        most = ROUNDS * len(self.made.plan.slots)
-        is_fruitful = len(self.made.accepted) > before
-        return is_fruitful and 0 < still_open <= most - self._asked
 
     async def _step(self, slots: list[Slot], number: int) -> None:
         chosen = []
