@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+from typing import Any
 
 import pytest
 
@@ -267,3 +270,114 @@ def test_all_missing_fields_are_named_in_one_message():
     error = refused(rows(reference="R", utterance=QUESTION, kb_docs=[PASSAGE], botReply=ANSWER))
     names = "'question': 'utterance', 'contexts': 'kb_docs', 'response': 'botReply'"
     assert f"mapping={{{names}}}" in error.fix
+
+
+DOCUMENTS = [{"page_content": "The P-200 pump runs on 230 V mains.", "metadata": {"p": 3}}]
+ASKED = "What voltage does the pump need?"
+
+
+def observed(number: int, parent: int | None, name: str, kind: str, output: object) -> Any:
+    """A span of OpenInference as Phoenix exports it."""
+    return {
+        "context": {"trace_id": "t", "span_id": str(number)},
+        "trace_id": "t",
+        "parent_id": None if parent is None else str(parent),
+        "name": name,
+        "span_kind": kind,
+        "start_time": f"2025-01-01T00:00:0{number}Z",
+        "attributes": {
+            "openinference.span.kind": kind,
+            "input.value": ASKED,
+            "output.value": output if isinstance(output, str) else json.dumps(output),
+        },
+    }
+
+
+SPANS = [
+    observed(1, None, "qa", "CHAIN", "It needs 230 volts."),
+    observed(2, 1, "Search.retrieval", "CHAIN", DOCUMENTS),
+    observed(3, 1, "ChatOpenAI", "LLM", "It needs 230 volts."),
+    observed(4, 1, "StrOutputParser", "CHAIN", "It needs 230 volts, says the parser."),
+]
+LANGFUSE = {
+    "id": "t",
+    "timestamp": "2025-02-02T09:00:00.000Z",
+    "input": {"question": ASKED},
+    "output": {"answer": "It needs 230 volts."},
+    "observations": [
+        {"id": "a", "type": "SPAN", "name": "Search.retrieval", "output": DOCUMENTS},
+        {"id": "b", "type": "GENERATION", "name": "chat", "output": "It needs 230 volts."},
+    ],
+}
+LANGSMITH = {
+    "id": "1",
+    "run_type": "chain",
+    "inputs": {"question": ASKED},
+    "outputs": {"answer": "It needs 230 volts."},
+    "child_runs": [
+        {
+            "id": "2",
+            "name": "Search.retrieval",
+            "run_type": "chain",
+            "outputs": {"documents": DOCUMENTS},
+        }
+    ],
+}
+ROW = {"question": ASKED, "response": "It needs 230 volts."}
+
+
+def printed_options(fix: str) -> list[str]:
+    """The options of a printed fix, as a shell reads them when it is copied up to the comma."""
+    return shlex.split(re.split(r", which|, with|; or", fix)[0])
+
+
+def as_mapping(options: list[str]) -> dict[str, str]:
+    """The fields and columns of --map options."""
+    pairs = [option.partition("=") for option in options if option != "--map"]
+    return {field: column for field, _, column in pairs}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        SPANS,
+        [{"trace_id": "t", "spans": SPANS}],
+        [{**ROW, "trace": {"spans": SPANS}}],
+        [{"info": {"trace_id": "t"}, "data": {"spans": SPANS}}],
+        [LANGFUSE],
+        [LANGSMITH],
+    ],
+    ids=["a table of spans", "a trace", "a column", "MLflow", "Langfuse", "LangSmith"],
+)
+def test_what_a_plain_span_gave_stops_the_run_and_the_printed_option_reads_it(data, tmp_path):
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(SetupError) as caught:
+        plan(path)
+    assert caught.value.what == "No row has contexts, and spans.Search.retrieval is not read."
+    assert caught.value.why == "spans.Search.retrieval holds The P-200 pump runs on 230 V mains."
+    mapping = as_mapping(printed_options(caught.value.fix))
+    assert mapping == {"contexts": "spans.Search.retrieval"}
+    for made in (plan(path, mapping=mapping), plan(path, yes=True)):
+        assert "read spans.Search.retrieval as contexts" in made.scan.lines
+        assert first(made).contexts == (Context("The P-200 pump runs on 230 V mains."),)
+        assert first(made).response == "It needs 230 volts."
+
+
+def test_a_trace_in_which_nothing_was_retrieved_runs_as_it_is():
+    spans = [span for span in SPANS if span["name"] != "Search.retrieval"]
+    assert first(plan([{"trace_id": "t", "spans": spans}])).contexts is None
+
+
+def test_of_two_steps_that_gave_documents_none_is_taken():
+    spans = [*SPANS, observed(5, 1, "rerank", "CHAIN", DOCUMENTS)]
+    with pytest.raises(SetupError, match=r"spans\.Search\.retrieval, spans\.rerank are not read"):
+        plan([{"trace_id": "t", "spans": spans}], yes=True)
+
+
+def test_contexts_that_the_root_of_a_trace_gave_beside_the_response_are_named():
+    output = {"answer": "It needs 230 volts.", "contexts": ["It runs on 230 V mains, says A."]}
+    data = [{**LANGFUSE, "name": "qa", "output": output, "observations": []}]
+    with pytest.raises(SetupError, match=r"spans\.qa is not read"):
+        plan(data)
+    assert first(plan(data, yes=True)).contexts == (Context("It runs on 230 V mains, says A."),)

@@ -31,6 +31,7 @@ from ragassay.datasets.rows import RowMaker
 from ragassay.datasets.shapes import SHAPES
 from ragassay.datasets.source import Reader, Row, Trouble, find_file
 from ragassay.datasets.span_rows import TraceRows, are_spans
+from ragassay.datasets.traces import SPAN_PREFIX, columns_of_trace
 from ragassay.datasets.unread import FIELDS, Unread, unread_columns
 
 _PEEK_ROWS = 200
@@ -109,7 +110,11 @@ class Dataset:
         read = self.columns.read
         quiet = self.columns.quiet
         used = [column for field, column in read.items() if field not in quiet | set(fields)]
-        rows = (row for _, row in self._reader.rows() if isinstance(row, dict))
+        rows = (
+            _with_span_columns(self.columns, row)
+            for _, row in self._reader.rows()
+            if isinstance(row, dict)
+        )
         used += [*self.columns.joined, *self.columns.slices, *self.columns.marks]
         return unread_columns(rows, used, fields)
 
@@ -374,7 +379,13 @@ def open_rows(
         raise _nothing_readable(reader, name, first.troubles)
     indexed = _places_in_lists(reader, [*(mapping or {}).values(), *_paths_of_shapes(first)])
     names, nested = tuple(first.columns), (*first.nested, *indexed)
-    columns = choose(names, nested, dict(mapping or {}), tuple(slices), name)
+    mapping = dict(mapping or {})
+    if mapping.get("contexts", "").startswith(SPAN_PREFIX):
+        # What spans of a trace gave: which column the trace is in is known without this mapping.
+        others = {field: column for field, column in mapping.items() if field != "contexts"}
+        columns = choose(names, nested, others, tuple(slices), name)
+        nested = (*nested, *_span_columns(reader, columns))
+    columns = choose(names, nested, mapping, tuple(slices), name)
     guesses: dict[str, str] = {}
     if not columns.says_anything:
         rows = (row for _, row in reader.rows() if isinstance(row, dict))
@@ -388,6 +399,28 @@ def open_rows(
     if isinstance(reader, TraceRows):
         columns.shape = ""  # the rows that were put together have our names, and the file has not
     return Dataset(reader, columns, names, nested, make_ids, guesses)
+
+
+def _span_columns(reader: Reader, columns: Columns) -> list[str]:
+    """The columns that the first rows have beside their own: what spans of their traces gave."""
+    found: dict[str, None] = {}
+    for _, row in islice(reader.rows(), _PEEK_ROWS):
+        if isinstance(row, dict):
+            added = _with_span_columns(columns, row)
+            found.update(dict.fromkeys(name for name in added if name.startswith(SPAN_PREFIX)))
+    return list(found)
+
+
+def _with_span_columns(columns: Columns, row: Row) -> Row:
+    """A row with the trace in it replaced by the columns of what its spans gave."""
+    column = columns.read.get("trace")
+    if column is None:
+        return row
+    is_trace = columns.form is not None and columns.form.is_trace
+    outputs = columns_of_trace(row if is_trace else walk(row, column))
+    if not outputs:
+        return row
+    return {name: cell for name, cell in row.items() if name != column} | outputs
 
 
 def _places_in_lists(reader: Reader, paths: Iterable[str]) -> list[str]:

@@ -23,7 +23,7 @@ from ragassay.datasets.outputs import (
 from ragassay.datasets.paths import walk
 from ragassay.datasets.source import Reader, Row, Trouble, show
 from ragassay.datasets.spreadsheet_guard import without_guard
-from ragassay.datasets.traces import said_by_spans
+from ragassay.datasets.traces import SPAN_PREFIX, columns_of_trace, said_by_spans
 from ragassay.datasets.usage import USAGE_CELLS, read_usage
 
 _MOST_PROBLEMS = 12
@@ -221,6 +221,7 @@ class RowMaker:
         if self.columns.form is not None and self.columns.form.is_trace:
             present["trace"] = row
         if "trace" in present:
+            self._add_output_of_span(present)
             self._add_said_by_spans(present)
         self._look_inside(present)
         return present
@@ -277,6 +278,14 @@ class RowMaker:
             if field not in present and not (field == "error" and "response" in present):
                 present[field] = value
                 self.notes[f"rows have their {field} from the spans of their trace"] += 1
+
+    def _add_output_of_span(self, present: dict[str, object]) -> None:
+        """The contexts that --map says a span of the trace gave."""
+        column = self.columns.read.get("contexts", "")
+        if "contexts" not in present and column.startswith(SPAN_PREFIX):
+            outputs = columns_of_trace(present["trace"])
+            if column in outputs:
+                present["contexts"] = outputs[column]
 
     def _add_trailing_reply(self, present: dict[str, object]) -> None:
         """A conversation without a response column ends with the response, in some shapes, and what

@@ -26,6 +26,7 @@ _WORDS = {
     "contexts": {
         *("context", "contexts", "doc", "docs", "document", "documents", "passage", "passages"),
         *("chunk", "chunks", "snippet", "snippets", "evidence", "retrieved", "retrieval", "hits"),
+        *("retrieve", "retriever", "rerank", "reranked", "reranker"),
         *("source", "sources", "nodes", "paragraph", "paragraphs", "knowledge", "article"),
         *("articles", "excerpts", "citation", "citations"),
         *("kontext", "kontexte", "dokumente", "textstellen", "quellen", "contexte", "contextes"),
@@ -131,7 +132,7 @@ def _clear(field: str, values: Values, used: Container[str]) -> Unread | None:
     """What is the field by the names of columns, or by their lists of passages."""
     fits = _FITS[field]
     fitting = [column for column, cells in values.items() if fits(cells) and not _is_other(column)]
-    named = [column for column in fitting if _is_named(column, field)]
+    named = [column for column in fitting if is_named(column, field)]
     lists = [column for column in fitting if field == "contexts" and _are_lists(values[column])]
     for columns in (outermost(named), outermost(lists), outermost(_said(field, values))):
         if columns:
@@ -205,7 +206,7 @@ def _words(column: str) -> set[str]:
     return set(re.split(r"[\W\d_]+", normal(last)))
 
 
-def _is_named(column: str, field: str) -> bool:
+def is_named(column: str, field: str) -> bool:
     """Whether the column's name says that it is the field."""
     return bool(_words(column) & _WORDS[field]) or any(part in column for part in _PARTS[field])
 

@@ -100,6 +100,9 @@ def _column(unread: Unread, others: Sequence[Unread]) -> str:
 
 def _shown(value: object) -> str:
     """The beginning of a value."""
+    from ragassay.datasets.cells import chunk_text
+
     if isinstance(value, list) and value:
         value = value[0]
+    value = chunk_text(value) or value
     return shorten(value if isinstance(value, str) else repr(value), 60)
