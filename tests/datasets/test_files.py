@@ -597,3 +597,34 @@ def test_a_csv_file_of_excel_is_named_as_windows_1252(tmp_path):
 def test_bytes_that_are_no_text_of_windows_1252_are_not_named_so(tmp_path):
     bad, _ = read(tmp_path, b"question,response\nQ,caf\x81\xfe\nQ,A\n", "r.csv")
     assert "Excel" not in bad.why + bad.fix
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("rows.csv", b"id,question,contexts,response\n1,Who?,Ana.,Ana.\n,,,\n , ,,\n,,\n\n"),
+        (
+            "rows.csv",
+            b'id;question;contexts;response\r\n;;;\r\n1;Who?;Ana.;Ana.\r\n"";;;\r\n;;;;\r\n',
+        ),
+        (
+            "rows.tsv",
+            b"id\tquestion\tcontexts\tresponse\n\t\t\t\n1\tWho?\tAna.\tAna.\n\t\t\t\n\t\t",
+        ),
+    ],
+    ids=["commas", "semicolons", "tabs"],
+)
+def test_blank_rows_of_a_spreadsheet_are_skipped_and_counted_once(tmp_path, name, data):
+    path = tmp_path / name
+    path.write_bytes(data)
+    rows = open_rows(path)
+    for _ in range(2):
+        scan = rows.scan()
+        assert (scan.rows, scan.bad) == (1, 0)
+        assert scan.lines.count("skipped 3 rows in which every cell is empty") == 1
+        assert not scan.notes
+
+
+def test_a_row_with_a_single_cell_is_no_blank_one(tmp_path):
+    data = b"id,question,contexts,response\n1,Who?,Ana.,Ana.\n2,,,\n"
+    assert [row.id for row in read(tmp_path, data, "rows.csv")] == ["1", "2"]

@@ -26,6 +26,7 @@ from ragassay.datasets.source import (
     broken_file,
     cut_short,
     line_limit,
+    lines_on_blank,
     open_bytes,
     read_line,
     too_long,
@@ -127,6 +128,7 @@ class CsvFile(FileReader):
         if self.separator != "," and not tab:
             marks = "semicolons" if self.separator == ";" else "tabs"
             self.notes = (f"cells are separated by {marks}",)
+        self._notes_on_format = self.notes
         with open_bytes(path) as file:
             self.columns = self._header(_Lines(file, line_limit(path)))
 
@@ -163,6 +165,7 @@ class CsvFile(FileReader):
             header = self.columns or ()
             next(records)
             bytes_left = _READ_AGAIN
+            blank = 0
             while True:
                 lines.begin()
                 number = lines.number + 1
@@ -171,6 +174,7 @@ class CsvFile(FileReader):
                 try:
                     cells = next(records)
                 except StopIteration:
+                    self.notes = (*self._notes_on_format, *lines_on_blank(blank))
                     return
                 except _TooLong:
                     trouble = too_long(lines.limit)
@@ -179,8 +183,10 @@ class CsvFile(FileReader):
                 except READ_ERRORS as error:
                     yield number, cut_short(error)
                     return
-                if trouble is None and not cells:
-                    continue  # an empty line
+                if trouble is None and not any(map(str.strip, cells)):
+                    # An empty line, or one of separators alone, as a spreadsheet writes it.
+                    blank += bool(cells)
+                    continue
                 if trouble is None and len(cells) != len(header):
                     trouble = Trouble(
                         "E0302",
