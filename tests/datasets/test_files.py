@@ -276,8 +276,8 @@ def test_an_empty_csv_cell_is_absent_but_says_something_as_response_and_contexts
     (sample,) = data
     assert sample == Sample("row-2", "Q", contexts=(), response="", labels={"label": 3.0}, line=2)
     assert data.scan().notes == (
-        "1 empty cells were read as an empty response",
-        "1 empty cells were read as nothing retrieved",
+        "1 empty cell was read as an empty response",
+        "1 empty cell was read as nothing retrieved",
     )
 
 

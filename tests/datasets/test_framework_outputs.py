@@ -193,7 +193,7 @@ def test_a_conversation_of_ragas_keeps_what_its_tools_gave():
     (read,) = samples(data)
     assert (read.question, read.response, read.contexts) == (QUESTION, ANSWER, TEXT_ONLY)
     assert data.scan().lines[0] == "looks like Ragas rows"
-    assert data.scan().notes == ("1 rows have as contexts what tools gave in their conversation",)
+    assert data.scan().notes == ("1 row has as contexts what tools gave in the conversation",)
 
 
 def test_contexts_that_an_application_returns_under_an_unknown_name_are_an_error_of_the_row():

@@ -26,6 +26,7 @@ from ragassay.datasets.outputs import (
     contexts_in,
     messages_in,
     question_in,
+    reference_in,
     response_in,
     unwrapped,
 )
@@ -144,7 +145,9 @@ def holds_objects(value: object) -> bool:
 
 
 def _spoken_in(value: object, field: str) -> str | None:
-    return question_in(value) if field == "question" else response_in(value)
+    if field == "question":
+        return question_in(value)
+    return reference_in(value) if field == "reference" else response_in(value)
 
 
 def _is_silent(value: object) -> bool:

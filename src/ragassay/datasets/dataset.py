@@ -23,6 +23,7 @@ from ragassay.core import (
     shorten,
 )
 from ragassay.datasets.columns import Columns, choose, listed, nested_paths, quote
+from ragassay.datasets.counted_notes import counted_note
 from ragassay.datasets.formats import FORMATS, Format
 from ragassay.datasets.paths import is_place, walk
 from ragassay.datasets.presence import FieldsSeen
@@ -254,7 +255,7 @@ class Dataset:
             _fields_read(columns),
             tuple(columns.ignored),
             tuple(lines),
-            tuple(f"{count} {note}" for note, count in sorted(notes.items())),
+            tuple(counted_note(count, note) for note, count in sorted(notes.items())),
             self.source,
             file_hash or digest.hexdigest(),
             frozenset(FIELDS) - missing,

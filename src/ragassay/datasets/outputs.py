@@ -18,6 +18,7 @@ import orjson
 from ragassay.datasets.names import (
     CONTEXT_NAMES,
     QUESTION_NAMES,
+    REFERENCE_NAMES,
     RESPONSE_NAMES,
     TEXT_KEYS,
     WRAPPERS,
@@ -93,6 +94,14 @@ def response_in(output: object) -> str | None:
             if isinstance(offered, list | tuple) and offered:
                 return _offered_text(offered[0])
     return text_of(output)
+
+
+def reference_in(output: object) -> str | None:
+    """The right answer that an object says, by a name for it or as an output says its response;
+    None where it has none.
+    """
+    named = text_of(part(output, REFERENCE_NAMES))
+    return response_in(output) if named is None else named
 
 
 def responses_in(output: object) -> list[str]:

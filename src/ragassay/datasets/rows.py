@@ -244,7 +244,7 @@ class RowMaker:
 
     def _look_inside(self, present: dict[str, object]) -> None:
         """Read what the question and the response hold beside their texts."""
-        for field in ("question", "response"):
+        for field in ("question", "response", "reference"):
             self._unpack(present, field)
         if self._takes_trailing_reply:
             self._add_trailing_reply(present)
@@ -277,7 +277,7 @@ class RowMaker:
         for field, value in said.items():
             if field not in present and not (field == "error" and "response" in present):
                 present[field] = value
-                self.notes[f"rows have their {field} from the spans of their trace"] += 1
+                self.notes[f"rows have their {field} from the spans of the trace"] += 1
 
     def _add_output_of_span(self, present: dict[str, object]) -> None:
         """The contexts that --map says a span of the trace gave."""
@@ -297,7 +297,7 @@ class RowMaker:
         if not present.keys() & _SOURCES["contexts"] and (results := retrieved_in(messages)):
             present["contexts"] = results
             whose = "what tools gave" if tool_results(messages) else "what stands beside the reply"
-            self.notes[f"rows have as contexts {whose} in their conversation"] += 1
+            self.notes[f"rows have as contexts {whose} in the conversation"] += 1
 
     def _add_inner_contexts(self, present: dict[str, object]) -> None:
         """The contexts that an application returned beside its response."""
@@ -393,7 +393,20 @@ class RowMaker:
             return (Context(text),)
         if shape is not None and shape.numbered and isinstance(value, str):
             value = cells.numbered_chunks(value) or value
+        if shape is not None and isinstance(value, str) and shape.separator:
+            chunks = _joined_chunks(value, shape.separator)
+            if len(chunks) > 1:
+                note = f"cells of contexts were split at {shape.separator}, as {shape.name} does"
+                self.notes[note] += 1
+                value = chunks
         return cells.contexts(value, "contexts", problems, self.notes)
+
+
+def _joined_chunks(text: str, separator: str) -> list[str]:
+    """The chunks of a text that a tool joined; none where the text is a list by itself."""
+    if cells.unpack(text) is not text:
+        return []
+    return [chunk for chunk in text.split(separator) if chunk.strip()]
 
 
 def _is_list_of_texts(value: object) -> bool:
