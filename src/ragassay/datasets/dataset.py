@@ -27,6 +27,7 @@ from ragassay.datasets.counted_notes import counted_note
 from ragassay.datasets.formats import FORMATS, Format
 from ragassay.datasets.paths import is_place, walk
 from ragassay.datasets.presence import FieldsSeen
+from ragassay.datasets.python_words import in_python
 from ragassay.datasets.record import to_record
 from ragassay.datasets.rows import RowMaker
 from ragassay.datasets.shapes import SHAPES
@@ -319,12 +320,13 @@ class Dataset:
             if total > len(pairs):
                 pairs.append("...")
             verb = "s have" if total > 1 else " has"
+            fix = f"make the ids unique, or number the rows by {counted_by}: --make-ids"
             raise DataError(
                 "E0306",
                 f"{total} row{verb} an id that another row has.",
                 where=self.source,
                 why="; ".join(pairs),
-                fix=f"make the ids unique, or number the rows by {counted_by}: --make-ids",
+                fix=in_python(fix) if self.source == "memory" else fix,
             )
 
 
@@ -386,7 +388,12 @@ def open_rows(
         others = {field: column for field, column in mapping.items() if field != "contexts"}
         columns = choose(names, nested, others, tuple(slices), name)
         nested = (*nested, *_span_columns(reader, columns))
-    columns = choose(names, nested, mapping, tuple(slices), name)
+    try:
+        columns = choose(names, nested, mapping, tuple(slices), name)
+    except SetupError as error:
+        if reader.source == "memory":
+            error.where, error.fix = in_python(error.where), in_python(error.fix)
+        raise
     guesses: dict[str, str] = {}
     if not columns.says_anything:
         rows = (row for _, row in reader.rows() if isinstance(row, dict))

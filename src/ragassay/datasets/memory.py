@@ -20,6 +20,7 @@ from uuid import UUID
 from ragassay.core import Context, Sample, SetupError, shorten
 from ragassay.datasets.formats.arrow_files import ArrowTable, check_columns
 from ragassay.datasets.formats.json_files import JsonLines
+from ragassay.datasets.outputs import document_fields, part
 from ragassay.datasets.record import to_record
 from ragassay.datasets.source import Counted, Reader, Row, Trouble, lines_on_blank
 
@@ -115,6 +116,10 @@ def _line(item: object) -> str:
 
 
 def _strange(value: object) -> object:
+    fields = document_fields(value)
+    if fields is not None:
+        role = part(value, ("role", "type"))
+        return {"role": role, **fields} if isinstance(role, str) else fields
     # An object where a text or number belongs: the field's own error.
     return {f"a {type(value).__name__}": "not JSON"}
 

@@ -21,6 +21,7 @@ from ragassay.datasets.outputs import (
     tool_results,
 )
 from ragassay.datasets.paths import walk
+from ragassay.datasets.python_words import in_python
 from ragassay.datasets.source import Reader, Row, Trouble, show
 from ragassay.datasets.spreadsheet_guard import without_guard
 from ragassay.datasets.traces import SPAN_PREFIX, columns_of_trace, said_by_spans
@@ -161,13 +162,14 @@ class RowMaker:
         if more > 0:
             what += f"; and {more} more"
         why = "; ".join(problem.why for problem in problems)
+        fix = "correct the row, or name another column: --map FIELD=COLUMN"
         return BadRow(
             row_id,
             line,
             problems[0].code,
             f"{self.reader.where(line)}: {what}",
             shorten(why, 200),
-            "correct the row, or name another column: --map FIELD=COLUMN",
+            in_python(fix) if self.reader.source == "memory" else fix,
             self.reader.counted_by,
         )
 
