@@ -4,6 +4,7 @@ import codecs
 import csv
 import gzip
 import json
+import subprocess
 import time
 import tracemalloc
 
@@ -287,7 +288,6 @@ def test_an_empty_csv_cell_is_absent_but_says_something_as_response_and_contexts
         b"question,answer,answer\na,b,c\n",
         b"\nquestion\na\n",
         b'"question\na',
-        b"qu\xe9stion,answer\n",
     ],
 )
 def test_a_broken_csv_header_is_refused(tmp_path, header):
@@ -628,3 +628,19 @@ def test_blank_rows_of_a_spreadsheet_are_skipped_and_counted_once(tmp_path, name
 def test_a_row_with_a_single_cell_is_no_blank_one(tmp_path):
     data = b"id,question,contexts,response\n1,Who?,Ana.,Ana.\n2,,,\n"
     assert [row.id for row in read(tmp_path, data, "rows.csv")] == ["1", "2"]
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "my rows.csv", "rows.csv.gz"])
+def test_a_header_in_windows_1252_is_told_with_the_command_that_converts_it(tmp_path, name):
+    text = "Nr;question;contexts;response;Prüfer\n1;Who?;Ana.;Ana.;Müller\n"
+    with pytest.raises(DataError) as caught:
+        data = text.encode("cp1252")
+        read(tmp_path, gzip.compress(data) if name.endswith(".gz") else data, name)
+    error = caught.value
+    assert (error.code, error.what) == ("E0305", f"The header of {name} is not UTF-8 text.")
+    assert "Prüfer" in error.why
+    command, _, otherwise = error.fix.partition(", or ")
+    assert otherwise == "save it in Excel as CSV UTF-8"
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True)
+    (row,) = open_rows(tmp_path / f"utf8-{name.removesuffix('.gz')}")
+    assert row.response == "Ana."

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ragassay.core import Context, Sample, SetupError
+from ragassay.runs.look import look_at
 from ragassay.runs.options import make_options
 from ragassay.runs.plan import Plan, make_plan
 
@@ -381,3 +382,91 @@ def test_contexts_that_the_root_of_a_trace_gave_beside_the_response_are_named():
     with pytest.raises(SetupError, match=r"spans\.qa is not read"):
         plan(data)
     assert first(plan(data, yes=True)).contexts == (Context("It runs on 230 V mains, says A."),)
+
+
+FIRST = "Titan orbits Saturn once every 15 days and 22 hours."
+SECOND = "Titan was discovered on 25 March 1655 by Christiaan Huygens."
+NESTED = {
+    "a list with texts under a known name": (
+        {"search_results": [{"snippet": FIRST, "rank": 1}, {"snippet": SECOND, "rank": 2}]},
+        "search_results",
+    ),
+    "texts under an unknown name": (
+        {"results": {"web": [{"quux": FIRST}, {"quux": SECOND}]}},
+        "results.web.*.quux",
+    ),
+    "documents in hits": (
+        {"retrieval": {"hits": [{"doc": {"text": FIRST}}, {"doc": {"text": SECOND}}]}},
+        "retrieval.hits.*.doc.text",
+    ),
+    "lists in hits": (
+        {"searches": [{"q": "a", "chunks": [FIRST]}, {"q": "b", "chunks": [SECOND]}]},
+        "searches.*.chunks",
+    ),
+    "a name with a dot": ({"stuff": {"kb.docs": [FIRST, SECOND]}}, "stuff.kb.docs"),
+    "a column each": ({"Kontext 2": SECOND, "Kontext 1": FIRST}, "Kontext 1,Kontext 2"),
+    "a long name": ({"retrieved passages of the first " + "step " * 12: [FIRST, SECOND]}, None),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+@pytest.mark.parametrize("is_known", [True, False], ids=["E0318", "E0307"])
+def test_the_printed_option_for_nested_contexts_reads_all_of_them(name, is_known, tmp_path):
+    fields, column = NESTED[name]
+    column = column or next(iter(fields))
+    said = {"question": "Who discovered Titan?", "answer": "Huygens did so in 1655."}
+    if not is_known:
+        said = {"frage": "Who discovered Titan?", "antwort": "Huygens did so in 1655."}
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps([{**said, **fields}]))
+    with pytest.raises(SetupError) as caught:
+        plan(path)
+    assert caught.value.code == ("E0318" if is_known else "E0307")
+    options = printed_options(caught.value.fix.removeprefix("name the columns: "))
+    mapping = as_mapping(options[options.index("--map") :])
+    assert mapping["contexts"] == column
+    for made in (plan(path, mapping=mapping), plan(path, yes=True)):
+        row = first(made)
+        assert row.response == "Huygens did so in 1655."
+        assert row.contexts is not None
+        assert [chunk.text for chunk in row.contexts] == [FIRST, SECOND]
+
+
+def test_steps_that_retrieve_and_answer_are_not_put_together():
+    steps = [{"name": "search", "output": [FIRST, SECOND]}, {"name": "say", "output": "Huygens."}]
+    data = [{"question": "Who discovered Titan?", "answer": "Huygens.", "steps": steps}]
+    with pytest.raises(SetupError, match=r"steps\.0\.output is not read"):
+        plan(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_offered"),
+    [
+        ("Should have said", True),
+        ("Korrekte Antwort", True),
+        ("expected reply", True),
+        ("expected_id", False),
+        ("target_language", False),
+    ],
+)
+def test_a_right_answer_is_offered_beside_the_fields_that_are_missing(name, is_offered, tmp_path):
+    path = tmp_path / "rows.json"
+    texts = {"Customer asked": QUESTION, "What the bot said": ANSWER, "Help article": PASSAGE}
+    path.write_text(json.dumps(rows(**texts, **{name: "{length}"})))
+    with pytest.raises(SetupError) as caught:
+        plan(path)
+    options = printed_options(caught.value.fix)
+    mapping = as_mapping(options[options.index("--map") :])
+    assert mapping.get("reference") == (name if is_offered else None)
+    row = first(plan(path, mapping=mapping))
+    assert row.reference == ("12 kilometres" if is_offered else None)
+    assert row.response == "Pont A is 12 kilometres long."
+    path.write_text(json.dumps(rows(question=QUESTION, bot_reply=ANSWER, **{name: "{length}"})))
+    assert first(plan(path, yes=True)).reference == row.reference
+    kinds = {column.column: column.field for column in look_at(str(path)).columns}
+    assert kinds[name] == ("reference" if is_offered else "")
+
+
+def test_a_column_of_verdicts_is_no_right_answer():
+    data = rows(question=QUESTION, contexts=[PASSAGE], bot_reply=ANSWER, correct="yes")
+    assert first(plan(data, yes=True)).reference is None

@@ -442,7 +442,8 @@ def _check_column(column: str, columns: Sequence[str], where: str, name: str) ->
 
 def quote(column: str) -> str:
     """The name as a shell takes it."""
-    text = shorten(column, 60)
+    # In full, however long it is: the printed option has to work when it is copied.
+    text = column if column.isprintable() else shorten(column, 60)
     if re.fullmatch(r"[\w.\-]+", text):
         return text
     # Inside single quotes nothing is special but the quote itself.

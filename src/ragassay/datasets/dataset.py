@@ -34,7 +34,7 @@ from ragassay.datasets.shapes import SHAPES
 from ragassay.datasets.source import Reader, Row, Trouble, find_file
 from ragassay.datasets.span_rows import TraceRows, are_spans
 from ragassay.datasets.traces import SPAN_PREFIX, columns_of_trace
-from ragassay.datasets.unread import FIELDS, Unread, unread_columns
+from ragassay.datasets.unread import FIELDS, REFERENCE, Unread, unread_columns
 
 _PEEK_ROWS = 200
 _PEEK_SIZE = 32 * 1024 * 1024
@@ -125,7 +125,8 @@ class Dataset:
         name = _name_of(self._reader)
         slices = self.columns.slices
         # A guess may be a place in a list, which no object of the first rows names.
-        first, nested = self._first_columns, (*self._nested, *guesses.values())
+        first = self._first_columns
+        nested = (*self._nested, *_places(guesses, (*first, *self._nested)))
         columns = choose(first, nested, {**mapping, **guesses}, slices, name)
         return Dataset(self._reader, columns, first, nested, self._make_ids, guesses)
 
@@ -397,16 +398,22 @@ def open_rows(
     guesses: dict[str, str] = {}
     if not columns.says_anything:
         rows = (row for _, row in reader.rows() if isinstance(row, dict))
-        fitting = unread_columns(rows, slices, FIELDS)
+        fitting = unread_columns(rows, slices, (*FIELDS, REFERENCE))
         guesses = {unread.field: unread.guess for unread in fitting if unread.guess}
-        if not (guess and guesses):
+        if not (guess and guesses.keys() - {REFERENCE}):
             offers = guesses | _only_candidates(fitting)
             raise _nothing_recognised((*names, *nested), name, reader.source, offers)
-        nested = (*nested, *guesses.values())
+        nested = (*nested, *_places(guesses, (*names, *nested)))
         columns = choose(names, nested, guesses, tuple(slices), name)
     if isinstance(reader, TraceRows):
         columns.shape = ""  # the rows that were put together have our names, and the file has not
     return Dataset(reader, columns, names, nested, make_ids, guesses)
+
+
+def _places(guesses: Mapping[str, str], columns: Sequence[str]) -> list[str]:
+    """The guesses that are no columns and no several columns: paths that the first rows lack."""
+    known = set(columns)
+    return [path for path in guesses.values() if not known.issuperset(path.split(","))]
 
 
 def _span_columns(reader: Reader, columns: Columns) -> list[str]:
@@ -426,8 +433,6 @@ def _with_span_columns(columns: Columns, row: Row) -> Row:
         return row
     is_trace = columns.form is not None and columns.form.is_trace
     outputs = columns_of_trace(row if is_trace else walk(row, column))
-    if not outputs:
-        return row
     return {name: cell for name, cell in row.items() if name != column} | outputs
 
 
@@ -474,7 +479,8 @@ def _nothing_recognised(
     the column that may be it.
     """
     # Rows without contexts can be measured; without a question or a response hardly.
-    shown = [field for field in FIELDS if field in offers or field != "contexts"]
+    needed = ("question", "response")
+    shown = [field for field in (*FIELDS, REFERENCE) if field in offers or field in needed]
     mapping = {field: offers.get(field, "COLUMN") for field in shown}
     options = [f"--map {field}={quote(column)}" for field, column in mapping.items()]
     fix = f"ragassay evaluate {name} {' '.join(options)}"

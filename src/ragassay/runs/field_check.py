@@ -42,6 +42,9 @@ def guess_fields(dataset: Dataset, scan: Scan, setup: Setup) -> dict[str, str]:
         # Prose that may be anything is no reason to stop where the rows make sense without it.
         if each.is_clear or not read & _REASONS[each.field]
     ]
+    if unread and "reference" not in scan.fields:
+        # Rows may well have no right answer; but whoever names columns names this one, too.
+        unread += [each for each in dataset.unread(["reference"]) if each.guess]
     if unread and not (setup.options.yes and all(each.guess for each in unread)):
         raise _unread_error(unread, scan, setup.options.yes)
     return {each.field: each.guess for each in unread}
@@ -64,8 +67,9 @@ def _missing(scan: Scan, setup: Setup) -> list[str]:
 def _unread_error(unread: Sequence[Unread], scan: Scan, took_guesses: bool) -> SetupError:
     from ragassay.datasets.columns import quote
 
-    fields = " or ".join(_NOUNS[each.field] for each in unread)
-    columns = list(dict.fromkeys(chain.from_iterable(each.candidates for each in unread)))
+    missed = [each for each in unread if each.field in _NOUNS]
+    fields = " or ".join(_NOUNS[each.field] for each in missed)
+    columns = list(dict.fromkeys(chain.from_iterable(each.candidates for each in missed)))
     verb = "is" if len(columns) == 1 else "are"
     if scan.source == "memory":
         items = ", ".join(f"{each.field!r}: {_column(each, unread)!r}" for each in unread)
@@ -91,10 +95,10 @@ def _column(unread: Unread, others: Sequence[Unread]) -> str:
     """The column that is meant, or a placeholder: where it may be one of several, or where one
     column may be either of two fields.
     """
-    if len(unread.candidates) > 1:
+    if not unread.guess and len(unread.candidates) > 1:
         return "COLUMN"
-    (column,) = unread.candidates
-    meant = [each for each in others if column in each.candidates]
+    column = unread.guess or unread.candidates[0]
+    meant = [each for each in others if not set(unread.candidates).isdisjoint(each.candidates)]
     return column if len(meant) == 1 else "COLUMN"
 
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import BinaryIO
 
 from ragassay.core import DataError, shorten
@@ -136,6 +137,8 @@ class CsvFile(FileReader):
         header: list[str] = []
         try:
             header = next(self._records(lines), [])
+            if any(map(_holds_undecoded, header)):
+                raise self._not_utf8(lines)
             why = _fault_of_header(header)
         except csv.Error as error:
             why = str(error)
@@ -150,6 +153,28 @@ class CsvFile(FileReader):
                 fix="make the first line the column names, such as: id,question,contexts,response",
             )
         return tuple(header)
+
+    def _not_utf8(self, lines: _Lines) -> DataError:
+        """The error for a header in another encoding."""
+        trouble = lines.undecodable()
+        name = self.path.name
+        fix = trouble.fix
+        if "iconv" in fix:
+            target = quote(f"utf8-{name.removesuffix('.gz')}")
+            fix = f"iconv -f WINDOWS-1252 -t UTF-8 {quote(name)} > {target}"
+            if name.endswith(".gz"):
+                fix = f"gunzip -c {quote(name)} | iconv -f WINDOWS-1252 -t UTF-8 > {target}"
+            if "Excel" in trouble.fix:
+                fix += ", or save it in Excel as CSV UTF-8"
+            else:
+                fix += ", if that is what it is"
+        return DataError(
+            "E0305",
+            f"The header of {name} is not UTF-8 text.",
+            where=f"{name}:1",
+            why=f"{trouble.what}: {trouble.why}",
+            fix=fix,
+        )
 
     def _records(self, lines: _Lines) -> Iterator[list[str]]:
         # The csv module has one limit per process and no other way to read a cell of more than 128
@@ -245,7 +270,7 @@ def _fault_of_header(header: list[str]) -> str:
     twice = sorted({name for name in header if name and header.count(name) > 1})
     if twice:
         return f"the column {shorten(twice[0], 40)!r} stands twice"
-    if any("\0" in name or _holds_undecoded(name) for name in header):
+    if any("\0" in name for name in header):
         return "it holds bytes that are not text"
     return ""
 
