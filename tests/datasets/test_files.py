@@ -633,9 +633,11 @@ def test_a_row_with_a_single_cell_is_no_blank_one(tmp_path):
 @pytest.mark.parametrize("name", ["rows.csv", "my rows.csv", "rows.csv.gz"])
 def test_a_header_in_windows_1252_is_told_with_the_command_that_converts_it(tmp_path, name):
     text = "Nr;question;contexts;response;Prüfer\n1;Who?;Ana.;Ana.;Müller\n"
+    data = text.encode("cp1252")
+    if name.endswith(".gz"):
+        data = gzip.compress(data)
     with pytest.raises(DataError) as caught:
-        data = text.encode("cp1252")
-        read(tmp_path, gzip.compress(data) if name.endswith(".gz") else data, name)
+        read(tmp_path, data, name)
     error = caught.value
     assert (error.code, error.what) == ("E0305", f"The header of {name} is not UTF-8 text.")
     assert "Prüfer" in error.why
