@@ -644,5 +644,5 @@ def test_a_header_in_windows_1252_is_told_with_the_command_that_converts_it(tmp_
     command, _, otherwise = error.fix.partition(", or ")
     assert otherwise == "save it in Excel as CSV UTF-8"
     subprocess.run(command, shell=True, cwd=tmp_path, check=True)
-    (row,) = open_rows(tmp_path / f"utf8-{name.removesuffix('.gz')}")
+    (row,) = samples(open_rows(tmp_path / f"utf8-{name.removesuffix('.gz')}"))
     assert row.response == "Ana."

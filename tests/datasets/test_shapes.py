@@ -643,7 +643,7 @@ def test_contexts_that_deepeval_joined_are_split_and_it_is_said(tmp_path, ending
         path.write_text(json.dumps(row))
     rows = open_rows(path)
     (sample,) = samples(rows)
-    assert tuple(chunk.text for chunk in sample.contexts) == contexts
+    assert tuple(chunk.text for chunk in present(sample.contexts)) == contexts
     is_split = cell == "|".join(CHUNKS)
     said = ("1 cell of contexts was split at |, as DeepEval does",) if is_split else ()
     assert rows.scan().notes == said
@@ -651,4 +651,4 @@ def test_contexts_that_deepeval_joined_are_split_and_it_is_said(tmp_path, ending
 
 def test_a_mark_in_the_contexts_of_other_tools_splits_nothing():
     (sample,) = samples(open_rows([{"question": "Q", "contexts": "a|b", "response": "A"}]))
-    assert [chunk.text for chunk in sample.contexts] == ["a|b"]
+    assert [chunk.text for chunk in present(sample.contexts)] == ["a|b"]

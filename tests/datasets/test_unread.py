@@ -386,7 +386,7 @@ def test_contexts_that_the_root_of_a_trace_gave_beside_the_response_are_named():
 
 FIRST = "Titan orbits Saturn once every 15 days and 22 hours."
 SECOND = "Titan was discovered on 25 March 1655 by Christiaan Huygens."
-NESTED = {
+NESTED: dict[str, tuple[dict[str, object], str | None]] = {
     "a list with texts under a known name": (
         {"search_results": [{"snippet": FIRST, "rank": 1}, {"snippet": SECOND, "rank": 2}]},
         "search_results",
