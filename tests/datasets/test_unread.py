@@ -97,7 +97,8 @@ def test_where_several_columns_may_be_meant_they_are_listed_and_none_is_taken():
     with pytest.raises(SetupError) as caught:
         plan(data, yes=True)
     assert caught.value.what == "No row has a response, and bot_reply, final_answer are not read."
-    assert "'response': 'COLUMN'" in caught.value.fix
+    fix = "mapping={'response': 'bot_reply'} or mapping={'response': 'final_answer'}, since nothing"
+    assert caught.value.fix.startswith(fix)
     assert "yes=True" not in caught.value.fix
 
 
@@ -470,3 +471,24 @@ def test_a_right_answer_is_offered_beside_the_fields_that_are_missing(name, is_o
 def test_a_column_of_verdicts_is_no_right_answer():
     data = rows(question=QUESTION, contexts=[PASSAGE], bot_reply=ANSWER, correct="yes")
     assert first(plan(data, yes=True)).reference is None
+
+
+def test_of_several_lists_of_contexts_one_is_printed_and_all_are_named(tmp_path):
+    hits = {"hits": [{"doc": {"text": FIRST}}, {"doc": {"text": SECOND}}]}
+    said = {"frage": "Who discovered Titan?", "antwort": "Huygens did so in 1655."}
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps([{**said, "first": hits, **hits}]))
+    error = refused(path)
+    assert error.why.endswith("the contexts may be first.hits.*.doc.text or hits.*.doc.text")
+    options = printed_options(error.fix.removeprefix("name the columns: "))
+    mapping = as_mapping(options[options.index("--map") :])
+    assert [chunk.text for chunk in first(plan(path, mapping=mapping)).contexts or ()] == [
+        FIRST,
+        SECOND,
+    ]
+    path.write_text(json.dumps([{"question": "Q", "answer": "A", "first": hits, **hits}]))
+    choices = refused(path).fix.partition(", since nothing says clearly which")[0].split(" or ")
+    assert len(choices) == 2
+    for choice in choices:
+        made = plan(path, mapping=as_mapping(shlex.split(choice)))
+        assert len(first(made).contexts or ()) == 2

@@ -401,8 +401,11 @@ def open_rows(
         fitting = unread_columns(rows, slices, (*FIELDS, REFERENCE))
         guesses = {unread.field: unread.guess for unread in fitting if unread.guess}
         if not (guess and guesses.keys() - {REFERENCE}):
+            several = _several_contexts(fitting)
             offers = guesses | _only_candidates(fitting)
-            raise _nothing_recognised((*names, *nested), name, reader.source, offers)
+            if several:
+                offers["contexts"] = several[0]
+            raise _nothing_recognised((*names, *nested), name, reader.source, offers, several)
         nested = (*nested, *_places(guesses, (*names, *nested)))
         columns = choose(names, nested, guesses, tuple(slices), name)
     if isinstance(reader, TraceRows):
@@ -472,11 +475,25 @@ def _only_candidates(fitting: Sequence[Unread]) -> dict[str, str]:
     return {each.field: each.candidates[0] for each in single if times[each.candidates[0]] == 1}
 
 
+def _several_contexts(fitting: Sequence[Unread]) -> tuple[str, ...]:
+    """The columns of which one is the contexts: the first is printed, for a command without any
+    would be refused again.
+    """
+    for unread in fitting:
+        if unread.field == "contexts" and unread.is_clear and not unread.guess:
+            return unread.candidates
+    return ()
+
+
 def _nothing_recognised(
-    columns: Sequence[str], name: str, source: str, offers: Mapping[str, str]
+    columns: Sequence[str],
+    name: str,
+    source: str,
+    offers: Mapping[str, str],
+    contexts: Sequence[str],
 ) -> SetupError:
     """The error for rows of which nothing is read, with a command to start from. offers: field ->
-    the column that may be it.
+    the column that may be it; contexts: where several may be the contexts.
     """
     # Rows without contexts can be measured; without a question or a response hardly.
     needed = ("question", "response")
@@ -486,11 +503,12 @@ def _nothing_recognised(
     fix = f"ragassay evaluate {name} {' '.join(options)}"
     if source == "memory":
         fix = f"mapping={mapping}"
+    choice = f"; the contexts may be {' or '.join(contexts)}" if contexts else ""
     return SetupError(
         "E0307",
         f"No column of {name} is one that RagAssay reads.",
         where=name,
-        why=f"columns: {listed(columns) or 'none'}",
+        why=f"columns: {listed(columns) or 'none'}{choice}",
         fix=f"name the columns: {fix}",
     )
 
