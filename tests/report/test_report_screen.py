@@ -153,6 +153,10 @@ def test_lines_that_wrap_have_no_blanks_at_their_end_and_break_no_command():
         ({"response": "In 1911."}, "No row has contexts: what the responses rest on"),
         ({"contexts": ["Built in 1911."]}, "No row has a response: only the retrieval"),
         ({"response": "In 1911.", "contexts": ["Built in 1911."]}, None),
+        (
+            {"question": None, "response": "In 1911.", "contexts": ["Built in 1911."]},
+            "No row has a question: whether the responses answer it was not measured",
+        ),
     ],
 )
 def test_a_run_says_what_its_rows_gave_nothing_to_measure_of(tmp_path, row, says):

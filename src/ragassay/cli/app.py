@@ -6,9 +6,10 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from ragassay.cli import doctor, interop, judging, stress, tracing, trust, tuning, watch, web
 from ragassay.cli.config import take_default_config
@@ -42,7 +43,23 @@ from ragassay.cli.store import store_app
 from ragassay.cli.testsets import testset_app
 from ragassay.core.errors import Interrupted, RagAssayError, SetupError, memory_failure, nearest
 
+
+class _Stopped(Exception):
+    """A Ctrl-C that no run took: before it began, or after its end."""
+
+
+class _Commands(TyperGroup):
+    """The commands. A Ctrl-C among them is told: typer leaves with 130 and says nothing."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise _Stopped from error
+
+
 app = typer.Typer(
+    cls=_Commands,
     name="ragassay",
     help="Assay a RAG application: measure rows, say what broke, and say how sure every number is.",
     no_args_is_help=True,
@@ -477,7 +494,7 @@ def run() -> NoReturn:
         sys.exit(error.exit_code)
     except Interrupted:  # whoever took the signal has said so already
         sys.exit(130)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, _Stopped):
         note(_STOPPED)
         sys.exit(130)
     except SystemExit as left:

@@ -408,12 +408,13 @@ def _check_mapping(
 ) -> None:
     for field, column in mapping.items():
         if field not in ALIASES:
-            fix = "fields: " + ", ".join(ALIASES)
+            fields = "fields: " + ", ".join(ALIASES)
+            fix = fields
             # The usual mistake is to name the column first.
             if column in ALIASES and field in columns:
                 fix = f"write --map {column}={quote(field)} (field=column)"
             elif column in ALIASES and column in columns:
-                fix = f"leave it out: {column} is read by its own name"
+                fix = f"leave it out: {column} is read by its own name; {fields}"
             raise SetupError(
                 "E0308",
                 f"There is no field {shorten(field, 40)!r} to read a column"
@@ -441,7 +442,8 @@ def _check_column(column: str, columns: Sequence[str], where: str, name: str) ->
 
 def quote(column: str) -> str:
     """The name as a shell takes it."""
-    text = shorten(column, 60)
+    # In full, however long it is: the printed option has to work when it is copied.
+    text = column if column.isprintable() else shorten(column, 60)
     if re.fullmatch(r"[\w.\-]+", text):
         return text
     # Inside single quotes nothing is special but the quote itself.

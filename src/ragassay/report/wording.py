@@ -271,8 +271,13 @@ def reading_words(reading: Mapping[str, int]) -> list[str]:
 def unmeasured_words(manifest: Manifest) -> list[str]:
     """What a run of the default metrics could not measure, because no row has the field for it."""
     measured = manifest.metrics
-    if "groundedness" in measured or "groundedness" not in manifest.by_default:
+    if "groundedness" not in manifest.by_default:
         return []
+    if "groundedness" in measured:
+        is_asked = "answer_relevance" in measured or "answer_relevance" not in manifest.by_default
+        if is_asked:
+            return []
+        return ["No row has a question: whether the responses answer it was not measured"]
     if "answer_relevance" in measured:
         return ["No row has contexts: what the responses rest on was not measured"]
     if "chunk_relevance" in measured:
