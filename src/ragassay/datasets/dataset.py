@@ -397,20 +397,35 @@ def open_rows(
         raise
     guesses: dict[str, str] = {}
     if not columns.says_anything:
-        rows = (row for _, row in reader.rows() if isinstance(row, dict))
-        fitting = unread_columns(rows, slices, (*FIELDS, REFERENCE))
-        guesses = {unread.field: unread.guess for unread in fitting if unread.guess}
-        if not (guess and guesses.keys() - {REFERENCE}):
-            several = _several_contexts(fitting)
-            offers = guesses | _only_candidates(fitting)
-            if several:
-                offers["contexts"] = several[0]
-            raise _nothing_recognised((*names, *nested), name, reader.source, offers, several)
+        guesses = _guessed(reader, (*names, *nested), name, slices, takes_them=guess)
         nested = (*nested, *_places(guesses, (*names, *nested)))
         columns = choose(names, nested, guesses, tuple(slices), name)
     if isinstance(reader, TraceRows):
         columns.shape = ""  # the rows that were put together have our names, and the file has not
     return Dataset(reader, columns, names, nested, make_ids, guesses)
+
+
+def _guessed(
+    reader: Reader,
+    names: Sequence[str],
+    source: str,
+    slices: Sequence[str],
+    *,
+    takes_them: bool,
+) -> dict[str, str]:
+    """Field -> column for rows of which no column is known, by the columns' names and what they
+    hold. Raises SetupError with the options to type where none fits, and unless `takes_them`.
+    """
+    rows = (row for _, row in reader.rows() if isinstance(row, dict))
+    fitting = unread_columns(rows, slices, (*FIELDS, REFERENCE))
+    guesses = {unread.field: unread.guess for unread in fitting if unread.guess}
+    if not (takes_them and guesses.keys() - {REFERENCE}):
+        several = _several_contexts(fitting)
+        offers = guesses | _only_candidates(fitting)
+        if several:
+            offers["contexts"] = several[0]
+        raise _nothing_recognised(names, source, reader.source, offers, several)
+    return guesses
 
 
 def _places(guesses: Mapping[str, str], columns: Sequence[str]) -> list[str]:
