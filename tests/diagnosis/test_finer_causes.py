@@ -157,9 +157,15 @@ PLANTED = {
         "",
     ),
     # declining
-    "it declines before a relevant chunk": (
+    "it declines before a relevant chunk, and no more is known": (
         ROW,
         [chunks(True, False, False), DECLINED],
+        "declined",
+        "",
+    ),
+    "it declines before chunks that support the reference": (
+        ROW,
+        [score("context_recall", P), DECLINED],
         "over_refusal",
         "over_refusal",
     ),

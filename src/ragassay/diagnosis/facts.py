@@ -79,11 +79,20 @@ def _documents(row: Row) -> Facts:
     yield "evidence_there", words
     if missed:
         yield "relevant_in_part", f"{words}; not retrieved: {listed(missed)}"
+        if _best_graded(row.sample).isdisjoint(missed):
+            yield "relevant_best", words
         return
     all_words = "every document known to be relevant was retrieved: " + listed(retrieved)
     yield "relevant_all", all_words
     if set(ids[: len(retrieved)]) == set(retrieved):
         yield "relevant_first", "and they stand first"
+
+
+def _best_graded(sample: Sample) -> set[str]:
+    """The documents with the highest grade of relevance that people gave."""
+    grades = sample.relevant_ids or {}
+    best = max(grades.values(), default=0)
+    return {document for document, grade in grades.items() if grade == best}
 
 
 def _ranks(row: Row) -> Facts:

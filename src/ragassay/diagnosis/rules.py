@@ -268,8 +268,11 @@ def _cause(row: Row, score: Score) -> str:
 
 
 def _answer_retrieved(row: Row) -> bool:
-    """Whether the contexts hold the answer: by the documents that people know, else by the
-    reference, else by a judge that looked at the chunks.
+    """Whether the contexts are known to hold the answer: by the documents that people know, else by
+    the reference, else by a judge that was asked just this.
+
+    A chunk that is relevant shows nothing of the kind: one on the top speed of a car is, to a
+    question for its price.
     """
     facts = facts_of(row)
     if "no_answer_here" in facts or "relevant_missed" in facts:
@@ -279,6 +282,8 @@ def _answer_retrieved(row: Row) -> bool:
     supported = supports_reference(row)
     if supported is not None:
         return supported
+    if "relevant_best" in facts:
+        return True
     return any(score.verdict is Verdict.PASS for score in row.showing(Shown.EVIDENCE_PRESENT))
 
 
