@@ -180,9 +180,9 @@ _FINER = (
     ),
     Cause(
         "right_without_evidence",
-        "What it claims is right, but not from the chunks",
-        "The model answers from memory: right today, unproven to the reader. Retrieve the source,"
-        " or ask for citations.",
+        "What it claims agrees with the reference, and does not come from the chunks",
+        "The model seems to answer from memory, which no reader can check. Retrieve the source, or"
+        " ask for citations.",
     ),
     Cause(
         "doubtful_reference",

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ragassay.core import Part, Sample, Score, Shown, Stage, Status, Verdict
-from ragassay.diagnosis.chunks import ClaimPlace, claim_place, evidence_chunks, sources_of
+from ragassay.diagnosis.chunks import (
+    ClaimPlace,
+    claim_place,
+    denied_claims,
+    evidence_chunks,
+    sources_of,
+)
 from ragassay.diagnosis.evidence import listed, part_text, quoted
 from ragassay.diagnosis.patterns import HIGH, LOW
 from ragassay.diagnosis.row import ABSTENTION, Row
@@ -247,6 +253,9 @@ def _claims(row: Row) -> Facts:
         yield "claims_from_memory", f"the reference states {_first_quoted(stated, row.sample)}"
     if invented:
         yield "claims_invented", f"nothing states {_first_quoted(invented, row.sample)}"
+    denied = denied_claims(row)
+    if denied:
+        yield "claims_denied", f"the chunks say otherwise of {_first_quoted(denied, row.sample)}"
     yield from _shares(row)
     relevant = _relevant_chunks(row)
     for place, part in support.items():
