@@ -295,8 +295,8 @@ PLANTED = {
     "all it says holds, and half is missing": (
         ROW,
         [grounded(True, True), claims(True, True, 0.5), WRONG],
-        "incorrect",
-        "incomplete",
+        "incomplete_answer",
+        "",
     ),
     "it does not use what was retrieved": (
         ROW,
