@@ -182,3 +182,14 @@ def test_a_row_with_a_long_id_is_named_with_its_cause_on_one_line(store, large):
     (line,) = [each for each in lines if "✗ fail  0000000c" in each]
     assert line.endswith("… (uncertain)")
     assert len(line) <= 80
+
+
+def test_no_figures_of_a_judge_stand_under_a_run_that_asked_none(store, large):
+    summary = summarise(store, large)
+    judge = replace(summary.manifest.judge, agreement="Measured somewhere.")
+    manifest = replace(summary.manifest, judge=judge)
+    asked = replace(summary, manifest=manifest)
+    nobody = tuple(replace(metric, asked=0, judged=0) for metric in summary.metrics)
+    for detail in ({}, {"trust": True}, {"verbose": True}):
+        assert "Measured somewhere." in shown(asked, **detail)
+        assert "Measured somewhere." not in shown(replace(asked, metrics=nobody), **detail)

@@ -276,7 +276,7 @@ def _judge(page: Page, s: Summary, detail: Detail) -> None:
         page.line(judge.self_preference, "yellow", indent=2)
     if detail.verbose or detail.trust:
         details.trust_lines(page, s)
-    else:
+    elif say.trust_in_short(s):
         page.line(say.trust_in_short(s), indent=2)
     words = say.order_words(s)
     if words:

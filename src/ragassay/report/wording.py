@@ -798,13 +798,18 @@ def _reasons(metric: MetricSummary) -> str:
     return "; ".join(f"{reason} ({n:,})" for reason, n in reasons[:REASONS_SHOWN])
 
 
+def _asked_a_judge(s: Summary) -> bool:
+    """Whether any verdict was asked for: of a run that counts documents, no judge says anything."""
+    return any(metric.asked for metric in s.metrics)
+
+
 def trust_lines(s: Summary) -> list[tuple[str, str, bool]]:
     """(metrics, what is known of the judge, whether it is measured on rows like these), a metric
     each, those of which the very same is said together; for a run without certificates at hand one
     line for the judge as a whole, from its manifest.
     """
     if not s.trust:
-        agreement = s.manifest.judge.agreement
+        agreement = s.manifest.judge.agreement if _asked_a_judge(s) else ""
         return [("", agreement, False)] if agreement else []
     metrics_by_words: dict[tuple[str, bool], list[str]] = {}
     for line in s.trust:
@@ -848,7 +853,7 @@ def trust_in_short(s: Summary) -> str:
     is; "" where no judge was asked.
     """
     if not s.trust:
-        return s.manifest.judge.agreement
+        return s.manifest.judge.agreement if _asked_a_judge(s) else ""
     measured, unmeasured = [], []
     for line in s.trust:
         if line.measured and line.kappa is not None:
