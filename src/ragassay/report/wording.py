@@ -583,13 +583,19 @@ def pass_mark(mark: float | None, metric: str = "", manifest: Manifest | None = 
 
 
 def verdict_and_mark(score: Score, manifest: Manifest | None = None) -> str:
-    """The score's verdict with its pass mark: "fail (≥ 0.667)", "fail (passes at yes)"."""
+    """The score's verdict with its pass mark: "fail (≥ 0.667)", "fail (passes at yes)"; with the
+    share that the mark is on, where the value is another: "pass (≥ 90 % of claims: 100 %)".
+    """
     if score.verdict is None:
         return ""
     word = VERDICT_WORDS[score.verdict]
     mark = pass_mark(score.pass_mark, score.metric, manifest)
     if not mark:
         return word
+    share = score.extra.get("pass_share")
+    if share is not None and share != score.value and "%" in mark:
+        # The value is a mean of ratings, and the mark is one on the share of claims that pass.
+        return f"{word} ({mark}: {percent(share)})"
     return f"{word} ({mark})" if mark[0] in "≥≤" else f"{word} (passes at {mark})"
 
 
