@@ -147,22 +147,11 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, soft_wrap=False)
 
 
-def note(text: str) -> int:
-    """Print a note on stderr, wrapped to the terminal, without the control characters that texts of
-    the data may hold. Returns the number of its lines.
+def note(text: str) -> None:
+    """A note on stderr, wrapped to the terminal, without the control characters that texts of the
+    data may hold.
     """
-    from ragassay.report import plain
-
-    width = _width_of_stderr()
-    lines: list[str] = []
-    for line in plain(text).splitlines() or [""]:
-        # A command or an option to copy stays in one piece.
-        if width is None or "ragassay " in line or " --" in line:
-            lines.append(line)
-        else:
-            lines += _wrapped(line, width)
-    print("\n".join(lines), file=sys.stderr)
-    return len(lines)
+    print("\n".join(_lines_of(text)), file=sys.stderr)
 
 
 class Notes:
@@ -173,7 +162,23 @@ class Notes:
 
     def __call__(self, text: str) -> None:
         """Print a note."""
-        self.lines += note(text)
+        note(text)
+        self.lines += len(_lines_of(text))
+
+
+def _lines_of(text: str) -> list[str]:
+    """The note as it is printed."""
+    from ragassay.report import plain
+
+    width = _width_of_stderr()
+    lines: list[str] = []
+    for line in plain(text).splitlines() or [""]:
+        # A command or an option to copy stays in one piece.
+        if width is None or "ragassay " in line or " --" in line:
+            lines.append(line)
+        else:
+            lines += _wrapped(line, width)
+    return lines
 
 
 def _wrapped(line: str, width: int) -> list[str]:
