@@ -407,6 +407,8 @@ def test_a_claim_that_the_chunks_deny_is_not_called_right_for_a_judge_that_passe
         assert found.cause is not None
         assert found.cause.name == "ungrounded"
         assert [cause.name for cause in found.finer] == finer
+        # Where nothing says that it is right, nothing is ruled out, and so nothing is named.
+        assert diagnose(ROW, [support]).finer == ()
     for words in (FINER["right_without_evidence"].title, FINER["right_without_evidence"].remedy):
         assert "is right" not in words
         assert "right today" not in words

@@ -85,6 +85,8 @@ def test_where_the_evidence_does_not_show_it_the_answer_is_not_called_incomplete
         "On weekdays the pool is open from 9 to 20.",  # a figure that the reference has not
         "On weekdays the pool is closed, heated and cleaned by the caretaker.",
         "It does.",
+        "From seven to 21 on weekdays.",  # a number in words
+        "The pool is open from 7 to 21 and from 9 to 18 on Fridays.",  # it lacks no part
     ],
 )
 def test_an_answer_in_other_words_or_figures_than_the_reference_stays_wrong(response: str) -> None:

@@ -170,6 +170,10 @@ def _answer(row: Row) -> Facts:
     if right:
         passed = all(score.verdict is Verdict.PASS for score in right)
         yield "answer_right" if passed else "answer_wrong", _figure(right[0])
+        denied = denied_claims(row) if passed else []
+        if denied:
+            words = f"the chunks say otherwise of {_first_quoted(denied, row.sample)}"
+            yield "right_though_denied", words
     relevance = [score for score in row.showing(Shown.ANSWER_RELEVANT) if score.value is not None]
     if relevance and all(score.verdict is Verdict.PASS for score in relevance):
         yield "answer_relevant", _figure(relevance[0])
@@ -253,9 +257,6 @@ def _claims(row: Row) -> Facts:
         yield "claims_from_memory", f"the reference states {_first_quoted(stated, row.sample)}"
     if invented:
         yield "claims_invented", f"nothing states {_first_quoted(invented, row.sample)}"
-    denied = denied_claims(row)
-    if denied:
-        yield "claims_denied", f"the chunks say otherwise of {_first_quoted(denied, row.sample)}"
     yield from _shares(row)
     relevant = _relevant_chunks(row)
     for place, part in support.items():

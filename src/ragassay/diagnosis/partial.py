@@ -4,7 +4,8 @@ No judge is asked for it. The chunks support every claim. Where claims were comp
 reference, it states them all and lacks a statement. Else the chunks that support the claims are
 those that support the reference, so that neither denies the other, and the words agree: every
 figure of the answer stands in the reference or the question, and so does most of what it adds to
-the question.
+the question; and it lacks a good part of the reference, for one that has nearly all of its words is
+no part, but another answer.
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ from ragassay.diagnosis.row import ABSTENTION, Row
 _WORD = re.compile(r"\w+(?:[.,:]\d+)*")
 _LEAST_LETTERS = 3
 """A shorter word, unless it is a number, tells nothing of what a text is about."""
+_NUMBERS = frozenset(
+    "one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty sixty"
+    " seventy eighty ninety hundred thousand once twice half first second third".split()
+)
+_MOST_OF_A_PART = 2 / 3
+"""Of what the reference adds to the question, a part has no larger share."""
 
 
 def states_a_part(row: Row) -> str:
@@ -56,13 +63,16 @@ def _sources(score: Score, kind: str) -> list[tuple[int, ...]]:
 
 
 def _agrees_in_words(sample: Sample, reference: str) -> bool:
-    """Whether what the answer adds to the question is mostly the reference's, its figures all."""
+    """Whether what the answer adds to the question is mostly the reference's, its figures all, and
+    much of the reference is missing.
+    """
     asked = set(_words(sample.question or ""))
-    added = [word for word in _words(sample.response or "") if word not in asked]
-    stated = set(_words(reference))
-    shared = [word for word in added if word in stated]
-    figures = [word for word in added if word[0].isdigit()]
-    return stated.issuperset(figures) and 2 * len(shared) > len(added)
+    added = set(_words(sample.response or "")) - asked
+    stated = set(_words(reference)) - asked
+    shared = added & stated
+    figures = {word for word in added if word[0].isdigit() or word in _NUMBERS}
+    is_less = len(shared) <= _MOST_OF_A_PART * len(stated)
+    return figures <= stated and 2 * len(shared) > len(added) and is_less
 
 
 def _words(text: str) -> list[str]:
