@@ -233,6 +233,18 @@ def test_the_json_of_a_comparison_is_versioned_and_plain(store, pair):
     assert data["metrics"][1]["result"]["wins"] == 8
 
 
+def shown_of(comparison):
+    out = io.StringIO()
+    render_comparison(comparison, Console(file=out, width=80))
+    return " ".join(out.getvalue().split())
+
+
+def test_a_table_of_changed_rows_says_whose_verdict_it_shows(store, pair):
+    # Rows are fixed and broken by the verdict over all of their metrics.
+    text = shown_of(compare(store, *pair))
+    assert "row metric A → B metric's verdict" in text
+
+
 def test_a_run_that_declines_is_compared_over_the_rows_that_both_answer(make, save, store):
     def scored(row, declines, supported):
         flags = ("abstention",) if declines else ()
@@ -252,8 +264,5 @@ def test_a_run_that_declines_is_compared_over_the_rows_that_both_answer(make, sa
     assert (support.result.n, support.declined, support.dropped) == (4, 10, 0)
     assert support.result.difference == 0.0
     assert c.headline.startswith("B declines in 10 of 14 rows, A in 0 beyond chance; ")
-    out = io.StringIO()
-    render_comparison(c, Console(file=out, width=80))
-    text = " ".join(out.getvalue().split())
-    assert "left out, since a run declines to answer there: groundedness 10 rows" in text
-    assert "fixed and broken, above, count rows by the verdict over all of their metrics" in text
+    assert "left out, since a run declines to answer there: groundedness 10 rows" in shown_of(c)
+    assert "left out, since a run declines" not in shown_of(compare(store, "a", "a"))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 CHANGED_SHOWN = 12
 
+_BEYOND_CHANCE = 0.05
 _ABSTENTION = "abstention"
 """The metric of rows that decline, and the flag of a score of a response that does."""
 
@@ -304,6 +305,7 @@ def compare_runs(a: ComparedRun, b: ComparedRun, *, margin: float | None = None)
     for metric in first.metrics:
         if metric in second.metrics:
             pairings.append(_pairing(a, b, metric, unit_of(metric, first), both))
+    pairings = _where_both_answer(pairings)
     return Comparison(
         a=first,
         b=second,
@@ -341,7 +343,8 @@ def _readable_rows(run: ComparedRun) -> dict[str, RowLine]:
 @dataclass(frozen=True, slots=True)
 class _Pairing:
     """The scores of one metric in both runs, row by row. dropped, valued, missing: as of
-    `MetricComparison`.
+    `MetricComparison`. answered: of the pairs, those that a metric on claims says something of, for
+    neither run declines there.
     """
 
     metric: str
@@ -350,7 +353,8 @@ class _Pairing:
     dropped: int
     valued: int
     missing: int
-    declined: int
+    answered: list[tuple[ScoreLine, ScoreLine]]
+    declined: int = 0
 
     def result(self) -> PairedResult:
         """The paired difference, within the range of the metric where that is known."""
@@ -367,7 +371,7 @@ def _pairing(a: ComparedRun, b: ComparedRun, metric: str, unit: str, both: Set[s
     pairs: list[tuple[ScoreLine, ScoreLine]] = []
     only_after = 0
     without_value = 0
-    declined = 0
+    answered: list[tuple[ScoreLine, ScoreLine]] = []
     on_claims = _judges_claims(metric)
     for line in b.score_lines(metric):
         if line.value is None:
@@ -375,23 +379,37 @@ def _pairing(a: ComparedRun, b: ComparedRun, metric: str, unit: str, both: Set[s
             without_value += line.row_id in before and not is_loss(line.reason)
         elif line.row_id in before:
             pair = (before[line.row_id], line)
+            pairs.append(pair)
             # A refusal claims nothing, and so has nothing without support.
-            if on_claims and any(_ABSTENTION in each.flags for each in pair):
-                declined += 1
-            else:
-                pairs.append(pair)
+            if not (on_claims and any(_ABSTENTION in each.flags for each in pair)):
+                answered.append(pair)
         elif line.row_id in both:
             only_after += 1
-    only_before = len(before.keys() & both) - len(pairs) - declined
+    only_before = len(before.keys() & both) - len(pairs)
     return _Pairing(
         metric,
         unit,
         pairs,
         dropped=only_before + only_after,
         valued=len(before),
-        missing=len(before) - len(pairs) - declined - without_value,
-        declined=declined,
+        missing=len(before) - len(pairs) - without_value,
+        answered=answered,
     )
+
+
+def _where_both_answer(pairings: list[_Pairing]) -> list[_Pairing]:
+    """The pairings; where one run declines more often beyond chance, those on claims without the
+    rows that either declines: what it says of fewer rows would look like better support.
+    """
+    declining = [each for each in pairings if each.metric.partition("(")[0] == _ABSTENTION]
+    p_values = [each.result().p for each in declining]
+    if not any(p is not None and p < _BEYOND_CHANCE for p in p_values):
+        return pairings
+    kept = []
+    for each in pairings:
+        declined = len(each.pairs) - len(each.answered)
+        kept.append(replace(each, pairs=each.answered, declined=declined))
+    return kept
 
 
 def _judges_claims(metric: str) -> bool:

@@ -193,7 +193,6 @@ def _changed_rows(page: Page, changed: Sequence[ChangedRow], most: int | None) -
         ("metric's verdict", False),
     ]
     page.table(heads, [_changed_cells(alike) for alike in _changed_alike(changed)[:most]])
-    page.note("fixed and broken, above, count rows by the verdict over all of their metrics")
 
 
 def _changed_alike(changed: Sequence[ChangedRow]) -> list[list[ChangedRow]]:
