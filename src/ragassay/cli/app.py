@@ -17,6 +17,7 @@ from ragassay.cli.gate import gate as gate_command
 from ragassay.cli.github import announce_error, guard_output
 from ragassay.cli.init import init
 from ragassay.cli.output import (
+    Notes,
     console,
     display,
     finish,
@@ -137,12 +138,13 @@ def evaluate(
         return
     # In the manifest, so that a resumed run is held to the same gates.
     keep = steps.to_manifest()
+    notes = Notes()
     with display(cap) as watch:
         run = api.evaluate(
-            rows, store=store, name=name, keep=keep, watch=watch, tell=note, **options
+            rows, store=store, name=name, keep=keep, watch=watch, tell=notes, **options
         )
     with run:
-        finish(run, steps, json_, shown.detail())
+        finish(run, steps, json_, shown.detail(), notes)
 
 
 @app.command(short_help="Go on with a run that was stopped.")
@@ -222,11 +224,12 @@ def demo(
     steps = FinalSteps(html=html)
     source = str(rows_path())
     keep = steps.to_manifest()
+    notes = Notes()
     with display(None) as watch:
-        run = api.evaluate(source, store=store, name="demo", keep=keep, watch=watch, tell=note)
+        run = api.evaluate(source, store=store, name="demo", keep=keep, watch=watch, tell=notes)
     with run:
-        note(agreement(run).sentence)
-        finish(run, steps, json_, shown.detail())
+        notes(agreement(run).sentence)
+        finish(run, steps, json_, shown.detail(), notes)
 
 
 @app.command(name="runs")

@@ -168,13 +168,14 @@ class RowResult(Displayed):
         return self.bad.id if self.bad is not None else ""
 
     def score(self, metric: str) -> Score | None:
-        """The score of the metric with this printed name; None in a row without any.
+        """The score of the metric with this printed name, with the words of its claims; None in a
+        row without any.
 
         Raises SetupError E0201 for a name that is not among the row's scores.
         """
         for score in self.scores:
             if score.metric == metric:
-                return score
+                return score.with_claims(self.sample.response if self.sample is not None else None)
         if not self.scores or not self.done:
             return None
         names = [score.metric for score in self.scores]

@@ -39,6 +39,11 @@ SUBSTANCE = (
 """Fields that something can be measured on; a source with none of them is refused (E0307)."""
 
 
+_USAGE = frozenset(
+    {"latency", "latency_ms", "cost", "total_tokens", "input_tokens", "output_tokens"}
+)
+"""What the application took to answer."""
+
 TIMES = ("start_time", "end_time")
 """Read only where a recognised tool means the run of the application by them, or where --map says
 so.
@@ -154,17 +159,24 @@ class Columns:
         return lines
 
     def _lines_of_fields(self) -> list[str]:
-        """Fields with their own names in one line, the others in a line each."""
+        """Fields with their own names in one line, the others in a line each, but those on usage in
+        one.
+        """
         own: list[str] = []
         renamed: list[str] = []
+        usage: list[str] = []
         for field, column in self.read.items():
             # Nothing has been read as it yet, so there is nothing to say.
             if field in self.quiet:
                 continue
             if column == field:
                 own.append(field)
+            elif field in _USAGE:
+                usage.append(f"{shorten(column, 60)} as {field}")
             else:
                 renamed.append(f"read {shorten(column, 60)} as {field}")
+        if usage:
+            renamed.append(f"read {', '.join(usage)}")
         if not own:
             return renamed
         names = "their own names" if len(own) > 1 else "its own name"

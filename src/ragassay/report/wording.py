@@ -588,13 +588,19 @@ def pass_mark(mark: float | None, metric: str = "", manifest: Manifest | None = 
 
 
 def verdict_and_mark(score: Score, manifest: Manifest | None = None) -> str:
-    """The score's verdict with its pass mark: "fail (≥ 0.667)", "fail (passes at yes)"."""
+    """The score's verdict with its pass mark: "fail (≥ 0.667)", "fail (passes at yes)"; with the
+    share that the mark is on, where the value is another: "pass (≥ 90 % of claims: 100 %)".
+    """
     if score.verdict is None:
         return ""
     word = VERDICT_WORDS[score.verdict]
     mark = pass_mark(score.pass_mark, score.metric, manifest)
     if not mark:
         return word
+    share = score.extra.get("pass_share")
+    if share is not None and share != score.value and "%" in mark:
+        # The value is a mean of ratings, and the mark is one on the share of claims that pass.
+        return f"{word} ({mark}: {percent(share)})"
     return f"{word} ({mark})" if mark[0] in "≥≤" else f"{word} (passes at {mark})"
 
 
@@ -803,13 +809,18 @@ def _reasons(metric: MetricSummary) -> str:
     return "; ".join(f"{reason} ({n:,})" for reason, n in reasons[:REASONS_SHOWN])
 
 
+def _asked_a_judge(s: Summary) -> bool:
+    """Whether any verdict was asked for: of a run that counts documents, no judge says anything."""
+    return any(metric.asked for metric in s.metrics)
+
+
 def trust_lines(s: Summary) -> list[tuple[str, str, bool]]:
     """(metrics, what is known of the judge, whether it is measured on rows like these), a metric
     each, those of which the very same is said together; for a run without certificates at hand one
     line for the judge as a whole, from its manifest.
     """
     if not s.trust:
-        agreement = s.manifest.judge.agreement
+        agreement = s.manifest.judge.agreement if _asked_a_judge(s) else ""
         return [("", agreement, False)] if agreement else []
     metrics_by_words: dict[tuple[str, bool], list[str]] = {}
     for line in s.trust:
@@ -853,7 +864,7 @@ def trust_in_short(s: Summary) -> str:
     is; "" where no judge was asked.
     """
     if not s.trust:
-        return s.manifest.judge.agreement
+        return s.manifest.judge.agreement if _asked_a_judge(s) else ""
     measured, unmeasured = [], []
     for line in s.trust:
         if line.measured and line.kappa is not None:
