@@ -297,6 +297,8 @@ class RowToLabel:
     stream: str = ""
     inclusion_probability: float | None = None
     round: int = 0
+    pool: int = 0
+    drawn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +326,8 @@ class HumanLabel:
     "" where unknown. value: on the label's scale, finite. stream: "audit", "active" or "stratified"
     where the row was chosen for labelling. inclusion_probability: the chance with which it was
     chosen, in (0, 1], None where it is not known. round: of choosing, 0 where none. created: ISO
-    8601 UTC, "" where unknown.
+    8601 UTC, "" where unknown. pool: how many rows its round was drawn from; drawn: how many that
+    round drew; 0 where not known.
     """
 
     row_id: str
@@ -336,3 +339,5 @@ class HumanLabel:
     inclusion_probability: float | None = None
     round: int = 0
     created: str = ""
+    pool: int = 0
+    drawn: int = 0

@@ -298,6 +298,9 @@ def _check_corrected(gate: Gate, summary: Summary) -> GateOutcome:
             f" {run}, then ragassay label import)"
         )
         return GateOutcome(gate, None, None, message, 0)
+    if corrected.doubt:
+        message = f"{gate.text}: undecided, {corrected.doubt}"
+        return GateOutcome(gate, None, None, message, corrected.labels)
     value, interval = corrected.value, corrected.interval
     if gate.figure != CORRECTED:
         value = None

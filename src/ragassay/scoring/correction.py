@@ -82,6 +82,20 @@ NOTHING_JOINED = Joining()
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """Rows that were drawn for labelling and have no label. share: of the run's rows, those that
+    they stand for, by which a rate may be off where they are unlike the others. words: a warning.
+    """
+
+    rows: int = 0
+    share: float = 0.0
+    words: str = ""
+
+
+NOTHING_WAITS = Waiting()
+
+
+@dataclass(frozen=True, slots=True)
 class SliceCorrection:
     """The estimate over the rows of one slice."""
 
@@ -98,7 +112,7 @@ class Correction:
     label counts; unused: reason -> labels set aside. bias: judge's mean - corrected value. saved:
     effective labels - used, None where not known. foreign: the labels are of rows outside the run.
     weighted: inclusion probabilities were known. shift: the test whether labelled rows are like the
-    others, None where none was needed. slices: where asked.
+    others, None where none was needed. slices: where asked. waiting: drawn rows without a label.
     """
 
     metric: str
@@ -115,6 +129,7 @@ class Correction:
     shift: Shift | None
     slices: tuple[SliceCorrection, ...] = ()
     warnings: tuple[str, ...] = ()
+    waiting: Waiting = NOTHING_WAITS
 
 
 def corrected_metric(
@@ -127,6 +142,7 @@ def corrected_metric(
     level: float = ppi.LEVEL,
     seed: int = 0,
     joining: Joining = NOTHING_JOINED,
+    waiting: Waiting = NOTHING_WAITS,
 ) -> Correction:
     """The mean of a metric over the population that the run's rows were drawn from, corrected by
     labels.
@@ -153,6 +169,8 @@ def corrected_metric(
     estimator = _Estimator(choice.foreign, scale, level, seed, joining.noise)
     estimate = estimator.estimate(run, sample, used)
     warnings = [*(joining.notes or choice.warnings), *test_warnings]
+    if waiting.rows:
+        warnings.append(waiting.words)
     lost = sum(row.value is None for row in run)
     if lost:
         warnings.append(f"{lost} rows without a judge's score count with the mean of the others")
@@ -174,6 +192,7 @@ def corrected_metric(
         shift=test,
         slices=slices,
         warnings=tuple(warnings),
+        waiting=waiting,
     )
 
 

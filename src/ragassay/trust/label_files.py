@@ -11,7 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ragassay.core import DataError, HumanLabel, nearest, shorten
 from ragassay.datasets import Records, open_records, walk_path
@@ -25,6 +25,7 @@ _LONGEST_NUMBER = 400  # longer texts of digits are no labels
 _CLUSTERS = ("cluster", "group")
 _MISTAKES_SHOWN = 5
 _MOST_ROUNDS = 1_000_000
+_MOST_ROWS = 1_000_000_000
 _ROWS_LOOKED_AT = 200  # for a column that holds ids under another name
 _IDS_LOOKED_THROUGH = 20_000  # for the nearest one, which takes time for each
 
@@ -317,14 +318,19 @@ class _Reading:
         try:
             value = self._scale.value(cell, word, row.get("scale"))
             chance = _inclusion_probability(row)
-            round_ = _round(row)
+            round_ = _count(row, "round", "a round")
+            pool = _count(row, "pool", "a pool")
+            drawn = _count(row, "drawn", "the number of rows drawn")
         except _WrongCell as error:
             # At the end of the file all mistakes are reported at once.
             self._mistakes.append(f"{self._where(line)}: {error}")
             return
         rationale = _text(row.get("rationale"))
         stream = _text(row.get("stream"))
-        self._keep(line, HumanLabel(row_id, name, person, value, rationale, stream, chance, round_))
+        label = HumanLabel(row_id, name, person, value, rationale, stream, chance, round_)
+        if chance is not None:
+            label = replace(label, pool=pool, drawn=drawn)
+        self._keep(line, label)
         if not absent(row.get("cluster")):
             self.clusters[row_id] = str(row["cluster"])
 
@@ -465,13 +471,17 @@ def _inclusion_probability(row: Mapping[str, object]) -> float | None:
     return chance
 
 
-def _round(row: Mapping[str, object]) -> int:
-    """The round of choosing, 0 where the row does not say. Raises _WrongCell."""
-    message = f"a round is a whole number up to {_MOST_ROUNDS:,}"
-    number = _sampling_number(row.get("round"), message)
+def _count(row: Mapping[str, object], column: str, what: str) -> int:
+    """The whole number of a sampling column, 0 where the row does not say. Raises _WrongCell."""
+    most = _MOST_ROUNDS if column == "round" else _MOST_ROWS
+    message = f"{what} is a whole number up to {most:,}"
+    # In a file without chances a column of that name is something else.
+    if column != "round" and absent(row.get("inclusion_probability")):
+        return 0
+    number = _sampling_number(row.get(column), message)
     if number is None:
         return 0
-    if not 0 <= number <= _MOST_ROUNDS or number != int(number):
+    if not 0 <= number <= most or number != int(number):
         raise _WrongCell(message)
     return int(number)
 

@@ -113,6 +113,8 @@ def _line(
             "round": row.round,
             "stratum": row.stratum,
             "inclusion_probability": row.inclusion_probability,
+            "pool": row.pool or None,
+            "drawn": row.drawn or None,
         }
         | further
     )

@@ -257,7 +257,7 @@ def _read_table(
     if given is None:
         return read_labels(labels, **reading)
     if isinstance(given, RunLabels):
-        table = read_labels(labels, population=given.population, **reading)
+        table = read_labels(labels, drawn=given.drawn, **reading)
     else:
         table = replace(read_labels(labels, **reading), source_hash=given.content_hash)
     return replace(table, source=given.source, notes=(*given.notes, *table.notes))

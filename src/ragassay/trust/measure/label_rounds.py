@@ -219,7 +219,15 @@ def choose_to_label(
         wanted = 2 if place % DOUBLE_EVERY == 0 else 1
         chosen.append(
             RowToLabel(
-                row.id, place, wanted, scale, row.stream, row.inclusion_probability, row.round
+                row.id,
+                place,
+                wanted,
+                scale,
+                row.stream,
+                row.inclusion_probability,
+                row.round,
+                row.pool,
+                row.drawn,
             )
         )
     return store.add_to_label(run_id, metric, chosen)

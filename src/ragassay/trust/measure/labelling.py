@@ -258,6 +258,8 @@ def _as_drawn(run: Run, labels: Iterable[HumanLabel]) -> Iterator[HumanLabel]:
                 inclusion_probability=drawn.inclusion_probability,
                 stream=drawn.stream,
                 round=drawn.round,
+                pool=drawn.pool,
+                drawn=drawn.drawn,
             )
 
 

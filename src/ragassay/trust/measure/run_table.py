@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.core import HumanLabel, RagAssayError, SetupError, Status
 from ragassay.runs.joined_labels import JoinedLabels, joined_labels
-from ragassay.scoring.label_rounds import drawn_label
+from ragassay.scoring.label_rounds import DrawnRows, drawn_label, drawn_rows
 
 if TYPE_CHECKING:
     from ragassay.api import Run
@@ -24,15 +24,15 @@ _UNKNOWN_RUN = "E0103"
 
 @dataclass(frozen=True, slots=True)
 class RunLabels:
-    """The labelled rows of a run. rows: as a file of labels has them. population: rows of the run
-    to which the metric applies. joined: how labels of several people were joined. tied: rows that
-    are left out, since as many people pass them as fail them and nobody decided.
+    """The labelled rows of a run. rows: as a file of labels has them. drawn: how they were drawn.
+    joined: how labels of several people were joined. tied: rows that are left out, since as many
+    people pass them as fail them and nobody decided.
     """
 
     run: str
     metric: str
     rows: Sequence[dict[str, object]]
-    population: int
+    drawn: DrawnRows
     joined: JoinedLabels
     tied: int = 0
 
@@ -113,7 +113,9 @@ def _labels_of(run: Run, metric: str | None, cut: float | None) -> RunLabels:
             tied += 1
             continue
         rows.append({**to_record(row.sample), **_label_cells(by_row[row.id], joined, least)})
-    return RunLabels(run.id, name, rows, len(applicable), joined, tied)
+    own = [label for label in labels if label.row_id in clusters]
+    drawn = drawn_rows(own, len(applicable))
+    return RunLabels(run.id, name, rows, drawn, joined, tied)
 
 
 def _is_tied(labels: Sequence[HumanLabel], cut: float | None) -> bool:
@@ -166,4 +168,6 @@ def _label_cells(
         cells["inclusion_probability"] = drawn.inclusion_probability
         cells["round"] = drawn.round
         cells["stream"] = drawn.stream
+        cells["pool"] = drawn.pool
+        cells["drawn"] = drawn.drawn
     return cells

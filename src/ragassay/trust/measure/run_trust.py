@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from ragassay.trust.measure.run_labels import labelled_metric, labels_of_run
 if TYPE_CHECKING:
     from ragassay.api import Run
     from ragassay.scoring.arrays import BoolArray
+    from ragassay.scoring.label_rounds import DrawnRows
     from ragassay.scoring.labellers import LabellerModel
     from ragassay.trust.alignment import Aligned
 
@@ -162,7 +163,7 @@ def _with_labels(run: Run, metric: str, draws: int, seed: int) -> RunTrust:
         rows=len(rows),
         labels=len(context.table),
         people=len({label.annotator for label in given}),
-        drawn=_drawn_words(context.table.drawn.chance, context.table.drawn.equal, len(rows)),
+        drawn=_drawn_words(context.table.drawn, len(rows)),
         figures=figures,
         corrected=corrected,
         groups=groups,
@@ -176,14 +177,25 @@ def _with_labels(run: Run, metric: str, draws: int, seed: int) -> RunTrust:
     )
 
 
-def _drawn_words(chance: Mapping[str, float], equal: bool, rows: int) -> str:
-    if not chance:
+def _drawn_words(drawn: DrawnRows, rows: int) -> str:
+    if not drawn.chance:
         return "the labels do not say how their rows were drawn: taken as drawn at random"
-    if len(chance) >= rows:
+    if len(drawn.chance) >= rows:
         return "every row is labelled"
-    if equal:
-        return "drawn with one chance for all rows"
-    return "drawn with unequal chances, and weighted by them"
+    if drawn.equal:
+        words = "drawn with one chance for all rows"
+    elif drawn.before:
+        words = (
+            f"{drawn.before} were labelled before the others were drawn, and stand for themselves;"
+            " weighted by their chances"
+        )
+    else:
+        words = "drawn with unequal chances, and weighted by them"
+    if drawn.unknown:
+        words += f"; {drawn.unknown} without a chance are left out beside them"
+    if drawn.waiting:
+        words += f"; {drawn.waiting} that were drawn have no label"
+    return words
 
 
 def _groups(
@@ -312,15 +324,18 @@ def _uses(
 
 def _use_corrected(corrected: CorrectedFigure) -> Use:
     what = f"the corrected {corrected.of}, and gates on it"
-    if corrected.value is None or corrected.interval is None:
-        return Use(what, False, corrected.why or "no interval can be given")
+    if corrected.doubt or corrected.interval is None:
+        return Use(what, False, corrected.doubt)
     half = (corrected.interval.high - corrected.interval.low) / 2
-    return Use(what, True, f"known to within {half:.3f}")
+    known = f"known to within {half:.3f}"
+    if corrected.waiting:
+        known += f", if the {corrected.waiting} drawn without a label are like the others"
+    return Use(what, True, known)
 
 
 def _use_alone(corrected: CorrectedFigure) -> Use:
     what = f"the {corrected.of} as the judge says it"
-    if corrected.interval is None or corrected.judge is None:
+    if corrected.doubt or corrected.interval is None or corrected.judge is None:
         return Use(what, False, "it is not known how far it is off")
     low = corrected.judge - corrected.interval.high
     high = corrected.judge - corrected.interval.low
