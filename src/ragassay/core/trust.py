@@ -327,7 +327,7 @@ class HumanLabel:
     where the row was chosen for labelling. inclusion_probability: the chance with which it was
     chosen, in (0, 1], None where it is not known. round: of choosing, 0 where none. created: ISO
     8601 UTC, "" where unknown. pool: how many rows its round was drawn from; drawn: how many that
-    round drew; 0 where not known.
+    round drew; 0 where not known. scale: the values that it could take, () where nobody said.
     """
 
     row_id: str
@@ -341,3 +341,4 @@ class HumanLabel:
     created: str = ""
     pool: int = 0
     drawn: int = 0
+    scale: tuple[float, ...] = ()

@@ -177,6 +177,7 @@ class LabelQueueRecords:
                 created,
                 chosen.pool,
                 chosen.drawn,
+                chosen.scale,
             )
             write_label(self._access, connection, run_id, label)
 

@@ -110,7 +110,8 @@ def _put_one(
             raise _two_labels(label, stored.value)
         is_new = replace and (stored.value, stored.rationale) != (label.value, label.rationale)
         if not is_new:
-            label = _with_draw(stored, label)
+            scale = label.scale if replace else stored.scale or label.scale
+            label = dataclasses.replace(_with_draw(stored, label), scale=scale or stored.scale)
             if label == stored:
                 return False
         connection.execute(delete(table).where(*same_place))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.core import DataError, Figure, SetupError
-from ragassay.runs.label_scales import default_cut
+from ragassay.runs.label_scales import default_cut, few_that_decide
 from ragassay.scoring import agreement
 from ragassay.scoring.ratings import GRADES
 from ragassay.trust.label_table import FloatArray, IntArray, LabelTable
@@ -80,6 +80,9 @@ def label_cut(table: LabelTable) -> float:
     Raises SetupError E0205 where there is no usual one; DataError E0313 where there would be but
     for a few labels, which are taken for slips.
     """
+    slips = few_that_decide(table.label.tolist())
+    if slips:
+        raise _slips(table, np.array(sorted(slips)), sorted(set(table.scale) - slips))
     try:
         return default_cut(table.scale)
     except SetupError:
@@ -91,13 +94,18 @@ def label_cut(table: LabelTable) -> float:
             raise
         # Raises once more where the other labels are on no usual scale either.
         default_cut(others)
+    raise _slips(table, rare, others)
+
+
+def _slips(table: LabelTable, rare: FloatArray, others: Sequence[float]) -> DataError:
+    """Labels that a few rows alone have, by the lines where they stand."""
     lines = table.lines[np.isin(table.label, rare)].tolist()
     where = "line " + ", ".join(map(str, lines[:5]))
     if len(lines) > 5:
         where += " ..."
     rare_values = ", ".join(f"{value:g}" for value in rare[:5])
     other_values = ", ".join(f"{value:g}" for value in others)
-    raise DataError(
+    return DataError(
         "E0313",
         f"{len(lines)} of {len(table)} labels are not on the scale of the others.",
         where=where,

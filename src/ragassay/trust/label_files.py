@@ -204,6 +204,10 @@ class _Scale:
         self._points = sorted(points)
         self._between = between
 
+    def points(self, row_scale: object) -> tuple[float, ...]:
+        """The values that the label of a row may take, () where nobody names them."""
+        return tuple(self._points or _scale_of(row_scale))
+
     def value(self, cell: object, word: float | None, row_scale: object) -> float:
         """The label in a cell. Raises _WrongCell for one that is no number or off the scale.
 
@@ -327,7 +331,10 @@ class _Reading:
             return
         rationale = _text(row.get("rationale"))
         stream = _text(row.get("stream"))
-        label = HumanLabel(row_id, name, person, value, rationale, stream, chance, round_)
+        points = self._scale.points(row.get("scale"))
+        label = HumanLabel(
+            row_id, name, person, value, rationale, stream, chance, round_, scale=points
+        )
         if chance is not None:
             label = replace(label, pool=pool, drawn=drawn)
         self._keep(line, label)

@@ -26,6 +26,8 @@ def run_trust_report(result: RunTrust) -> list[Block]:
         return [*blocks, f"next: {result.next}"]
     blocks += [f"  {use}" for use in _uses(result)]
     blocks += ["", _labels(result)]
+    if result.scale:
+        blocks.append(result.scale)
     if result.corrected is not None:
         blocks.append(f"{result.metric} {corrected_words(result.corrected)}")
     if result.labellers is not None:

@@ -73,7 +73,8 @@ class ChosenRow:
 class Choice:
     """What was chosen, in random order. pool: rows it was chosen from. asked: how many were asked
     for. audit_probability: the chance that a row of the pool is in the audit. run: the run's id,
-    clusters: those of the rows chosen, where the caller knows them.
+    clusters: those of the rows chosen, scale: the values a label may take, where the caller knows
+    them.
     """
 
     rows: tuple[ChosenRow, ...]
@@ -83,6 +84,7 @@ class Choice:
     notes: tuple[str, ...] = ()
     run: str = ""
     clusters: int = 0
+    scale: tuple[float, ...] = ()
 
 
 def candidates(

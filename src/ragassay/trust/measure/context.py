@@ -240,7 +240,7 @@ def _given(
     """Metric, cut and usual judge, where a run or a set-up says them."""
     if isinstance(given, RunLabels):
         # Its verdicts are there already.
-        return given.metric, cut, f"{_RUN}{given.run}"
+        return given.metric, given.cut, f"{_RUN}{given.run}"
     return metric or given.standard.metric, given.standard.cut if cut is None else cut, judge
 
 

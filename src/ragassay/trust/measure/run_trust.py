@@ -16,6 +16,7 @@ import numpy as np
 
 from ragassay.api import open_run
 from ragassay.core import CorrectedFigure, Figure, RowResult
+from ragassay.runs.label_scales import scale_of_labels, scale_words
 from ragassay.scoring.error_groups import ErrorGroup, error_groups
 from ragassay.trust.measure.run_labels import labelled_metric, labels_of_run
 
@@ -59,7 +60,7 @@ class RunTrust:
     reaches: to within what they bring it. notes: what to beware of. next:
     the command that comes next. worth: where rows are weighted by their chances, how many rows of
     equal chance say as much. labellers: the errors of each person, where three or more labelled
-    enough of the same rows.
+    enough of the same rows. scale: of the labels, and from which one on a row passes, in words.
     """
 
     run: str
@@ -79,6 +80,7 @@ class RunTrust:
     next: str = ""
     worth: float | None = field(default=None)
     labellers: LabellerModel | None = None
+    scale: str = ""
 
 
 def judge_trust(
@@ -174,6 +176,7 @@ def _with_labels(run: Run, metric: str, draws: int, seed: int) -> RunTrust:
         next=_next(run.id, metric, more, left, corrected),
         worth=judge.worth,
         labellers=context.labellers,
+        scale=scale_words(scale_of_labels(given, (), f"labels of run {run.id}")),
     )
 
 
