@@ -104,7 +104,7 @@ def scale_of_import(
         points = scale_of_labels(new, scale, where)
         if any(label.value not in points for label in before):
             raise _off_the_scale(before, points, "labels that were imported before")
-        return points
+        return _narrowed(points, [*before, *new])
     fixed = scale_of_labels(before, (), "labels that were imported before")
     if are_named:
         points = scale_of_labels(new, scale, where)
@@ -119,7 +119,7 @@ def scale_of_import(
                     " with --scale and --replace"
                 ),
             )
-        return points
+        return _narrowed(points, [*before, *new])
     if any(label.value not in fixed for label in new):
         raise _off_the_scale(new, fixed, where)
     return _narrowed(fixed, [*before, *new])
@@ -159,8 +159,8 @@ def _is_one_scale(one: Sequence[float], other: Sequence[float]) -> bool:
 
 def _narrowed(points: tuple[float, ...], labels: Sequence[HumanLabel]) -> tuple[float, ...]:
     """0 and 1, where nobody gave the 0.5 of the usual scale."""
-    values = {label.value for label in labels}
-    return BINARY if points == _USUAL_SCALES[0] and values <= set(BINARY) else points
+    has_middle = any(0.5 in (label.value, *label.scale) for label in labels)
+    return BINARY if points == _USUAL_SCALES[0] and not has_middle else points
 
 
 def _recorded_scale(labels: Sequence[HumanLabel], where: str) -> tuple[float, ...]:

@@ -24,6 +24,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?", re.AS
 _LONGEST_NUMBER = 400  # longer texts of digits are no labels
 _CLUSTERS = ("cluster", "group")
 _MISTAKES_SHOWN = 5
+_TEXTS = ("response", "question", "contexts")
 _MOST_ROUNDS = 1_000_000
 _MOST_ROWS = 1_000_000_000
 _ROWS_LOOKED_AT = 200  # for a column that holds ids under another name
@@ -37,7 +38,8 @@ class LabelFile:
     labels: of known rows, in its order. foreign: labels of ids that are not among the known rows;
     unknown: the same in words, with the place and the nearest id. unlabelled: rows with an empty
     label. repeated: labels that stood there more than once. clusters: row id -> cluster, where the
-    source says so. notes: what else is worth knowing.
+    source says so. notes: what else is worth knowing. texts: row id -> question, contexts and
+    response of labelled rows, as far as they are there.
     """
 
     source: str
@@ -48,6 +50,7 @@ class LabelFile:
     repeated: int = 0
     clusters: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    texts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -99,6 +102,7 @@ def read_sheet(
             continue
         person = _text(row.get("annotator")) or annotator
         reading.add(line, row_id, name or _metric_of(row) or label, person, cell, row)
+        reading.note_texts(row_id, row, label)
     # A path is no column, and a column with empty cells is a sheet that is not filled in yet.
     is_plain_name = "/" not in label and "." not in label
     if not reading.seen and columns and label.lower() not in columns and is_plain_name:
@@ -262,6 +266,7 @@ class _Reading:
         self._without_id = False
         self.read_as: list[str] = []
         self.clusters: dict[str, str] = {}
+        self.texts: dict[str, dict[str, object]] = {}
         self.unlabelled = 0
         self.seen = 0
 
@@ -340,6 +345,19 @@ class _Reading:
         self._keep(line, label)
         if not absent(row.get("cluster")):
             self.clusters[row_id] = str(row["cluster"])
+
+    def note_texts(self, row_id: str, row: Mapping[str, object], label: str) -> None:
+        """Note the texts that a row carries. label: the column of labels, which is none of them."""
+        if self._known is not None and row_id not in self._known:
+            return
+        texts = {}
+        for name in _TEXTS:
+            # A person's own file may have contexts in any form; a sheet has them in ours.
+            is_ours = name != "contexts" or not absent(row.get("inclusion_probability"))
+            if name != label.lower() and is_ours and not absent(row.get(name)):
+                texts[name] = row[name]
+        if texts:
+            self.texts[row_id] = texts
 
     def _word(self, cell: object) -> float | None:
         """What a word or a truth value is read as, from 0 to 1; None for a cell with a number."""
@@ -436,6 +454,7 @@ class _Reading:
             self._repeated,
             self.clusters,
             (*self.read_as, *self._notes(len(unknown))),
+            self.texts,
         )
 
     def _unknown(self, ids: Iterable[str]) -> tuple[str, ...]:

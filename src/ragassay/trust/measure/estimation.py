@@ -22,6 +22,7 @@ from ragassay.scoring.label_rounds import drawn_rows, lack_earlier_labels, missi
 from ragassay.trust.measure.capped_runs import CappedRuns
 from ragassay.trust.measure.run_labels import (
     check_slice,
+    check_texts,
     imported_labels,
     labelled_metric,
     labels_of_run,
@@ -31,6 +32,7 @@ from ragassay.trust.option_checks import FEWEST_DRAWS, check_cuts, check_draws
 if TYPE_CHECKING:
     from ragassay.api import Run
     from ragassay.scoring.correction import Correction, RunRow
+    from ragassay.trust.label_files import LabelFile
 
 Path = str | os.PathLike[str]
 Tell = Callable[[str], None]
@@ -96,7 +98,9 @@ def estimate(
         if labels is None:
             human_labels = imported_labels(opened, name)
         else:
-            human_labels = _labels_of_file(labels, name, label, scale, of)
+            file = _label_file(labels, name, label, scale, of)
+            check_texts(opened, file)
+            human_labels = file.labels
         kind = of or usual_kind(opened, name)
         rows = list(run_rows(opened, name, kind))
         if labels is not None:
@@ -128,12 +132,12 @@ def estimate(
         )
 
 
-def _labels_of_file(
+def _label_file(
     source: object, metric: str, label: str, scale: Sequence[float], of: Kind | None
-) -> Sequence[HumanLabel]:
+) -> LabelFile:
     from ragassay.trust.label_files import read_sheet
 
-    return read_sheet(source, name=metric, label=label, scale=scale, between=of == "mean").labels
+    return read_sheet(source, name=metric, label=label, scale=scale, between=of == "mean")
 
 
 def _with_earlier_labels(

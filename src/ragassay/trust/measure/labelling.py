@@ -19,6 +19,7 @@ from ragassay.runs.decisions import is_decision
 from ragassay.runs.label_scales import BINARY, scale_of_import, scale_of_labels
 from ragassay.trust.measure.run_labels import (
     check_slice,
+    check_texts,
     labelled_metric,
     labels_of_run,
     store_labels,
@@ -216,10 +217,11 @@ def import_labels(
                 fix=f"fill in the column {label!r}, or name another: --label",
             )
         _check_names(file.labels, decisions)
+        check_texts(opened, file)
+        named = _named(opened, file.labels, metric, label)
         created = now_utc()
         labels = [
-            replace(label, created=label.created or created)
-            for label in _as_drawn(opened, _named(opened, file.labels, metric))
+            replace(drawn, created=drawn.created or created) for drawn in _as_drawn(opened, named)
         ]
         metrics = tuple(sorted({label.name for label in labels}))
         scales = {name: _scale_of(opened, name, labels, scale, file.source) for name in metrics}
@@ -282,12 +284,41 @@ def _as_drawn(run: Run, labels: Iterable[HumanLabel]) -> Iterator[HumanLabel]:
             )
 
 
-def _named(run: Run, labels: Sequence[HumanLabel], metric: str | None) -> list[HumanLabel]:
+def _named(
+    run: Run, labels: Sequence[HumanLabel], metric: str | None, column: str
+) -> list[HumanLabel]:
     """The labels under the metric that they are of: the one that is named, else the file's.
 
-    Where the file does not say what it labels, it is the run's one metric with a pass mark.
+    Where the file does not say what it labels, it is the run's one metric with a pass mark. column:
+    of the labels, which is their name where the file does not say. Raises SetupError E0201 for a
+    metric that the run does not have.
     """
-    if metric is None and all(label.name in run.manifest.metrics for label in labels):
-        return list(labels)
-    name = labelled_metric(run, metric)
-    return [replace(label, name=name) for label in labels]
+    if metric is not None:
+        name = labelled_metric(run, metric)
+        return [replace(label, name=name) for label in labels]
+    names = {}
+    for name in {label.name for label in labels}:
+        if name in run.manifest.metrics:
+            names[name] = name
+        elif name == column:
+            names[name] = labelled_metric(run, None)
+        else:
+            names[name] = _metric_of_sheet(run, name)
+    return [replace(label, name=names[label.name]) for label in labels]
+
+
+def _metric_of_sheet(run: Run, name: str) -> str:
+    """The metric of the run that a sheet names. Raises SetupError E0201 for one of another run."""
+    try:
+        return labelled_metric(run, name)
+    except SetupError as error:
+        raise SetupError(
+            "E0201",
+            f"The sheet labels {shorten(name, 60)!r}, which the run does not measure.",
+            where="the column `metric` of the sheet",
+            why=f"run {run.id} has {', '.join(run.manifest.metrics)}",
+            fix=(
+                "import it into the run that it was written from; where its labels are of a metric"
+                " of this run, name that one with -m"
+            ),
+        ) from error
