@@ -179,6 +179,16 @@ def test_labels_from_between_two_rounds_count_once_in_the_later_one() -> None:
     assert a / o == pytest.approx((10 * (1 - v) + v) / v)
 
 
+@pytest.mark.parametrize("chance", [1e-300, 0.0001])
+def test_a_chance_that_no_draw_gives_is_refused_with_its_row(chance: float) -> None:
+    # 39 rows at 0.1 stand for 390 rows, and the last one for 10,000 or more: of 400.
+    labels = [*(label(f"d{n}", 0.1) for n in range(39)), label("odd", chance)]
+    with pytest.raises(DataError, match="cannot be those of a draw") as error:
+        drawn_rows(labels, 400)
+    assert error.value.code == "E0313"
+    assert "'odd'" in error.value.where
+
+
 def coverage(plan: Sequence[str], worst: bool, gap: float, draws: int = 120) -> float:
     """How often the interval holds a pass rate of 0.75: 80 labels of one's own (the worst by the
     judge, or random ones), then sheets of 60 of which a share waits.

@@ -13,8 +13,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from ragassay.core import DataError, HumanLabel
+from ragassay.core import DataError, HumanLabel, shorten
 
+_TOO_MANY = 5.0
+"""Rows of a round stand for about as many rows as there are, and by chance not for so many times
+as many.
+"""
 _EQUAL = 1e-6
 """Chances whose ratio differs from 1 by less are equal: rounding of the rounds' weights."""
 
@@ -102,6 +106,7 @@ def drawn_rows(labels: Iterable[HumanLabel], population: int | None = None) -> D
     # More rows than there are were drawn from another run: their chances mean nothing here.
     if len(drawn) > population:
         return DrawnRows(unknown=len(by_row))
+    check_chances(by_row.values(), population)
     # Of a run with some of the rows of the one that was drawn from.
     if rounds[0].pool > population:
         rounds = [replace(each, pool=0, drawn=0) for each in rounds]
@@ -132,6 +137,31 @@ def drawn_rows(labels: Iterable[HumanLabel], population: int | None = None) -> D
         waiting,
         waiting / standing * (population - before) / population,
     )
+
+
+def check_chances(labels: Iterable[HumanLabel], population: int) -> None:
+    """Raise DataError E0313 for chances that cannot be those of a draw from so many rows.
+
+    The rows of a round stand for 1 / their chance each, and together for about as many as there
+    are.
+    """
+    by_number: dict[int, dict[str, HumanLabel]] = {}
+    for label in labels:
+        if label.inclusion_probability is not None:
+            by_number.setdefault(_number(label), {})[label.row_id] = label
+    for of_round in by_number.values():
+        chances = [(label.inclusion_probability or 1.0, label) for label in of_round.values()]
+        stand_for = math.fsum(1 / chance for chance, _ in chances)
+        if stand_for <= _TOO_MANY * population:
+            continue
+        chance, least = min(chances, key=lambda pair: pair[0])
+        raise DataError(
+            "E0313",
+            "The inclusion probabilities cannot be those of a draw from this run.",
+            where=f"row {shorten(least.row_id, 60)!r}: {chance:g}",
+            why=f"their rows would stand for {stand_for:,.3g} rows, and the run has {population:,}",
+            fix="put the column inclusion_probability back as the sheet had it",
+        )
 
 
 def _one_label_a_row(labels: Iterable[HumanLabel]) -> dict[str, HumanLabel]:

@@ -17,6 +17,7 @@ from ragassay.api import open_run
 from ragassay.core import HumanLabel, NothingToDo, RowResult, RowToLabel, SetupError, shorten
 from ragassay.runs.decisions import is_decision
 from ragassay.runs.label_scales import BINARY, scale_of_import, scale_of_labels
+from ragassay.scoring.label_rounds import check_chances
 from ragassay.trust.measure.run_labels import (
     check_slice,
     check_texts,
@@ -218,6 +219,7 @@ def import_labels(
             )
         _check_names(file.labels, decisions)
         check_texts(opened, file)
+        check_chances(file.labels, len(known))
         named = _named(opened, file.labels, metric, label)
         created = now_utc()
         labels = [
