@@ -254,7 +254,8 @@ class Certificate(Displayed):
     data_hash: of its bytes; kind: "human", "constructed" or "human and constructed" labels. pooled,
     macro: as in JudgeFigures. profile: what the labelled rows are like. design: how
     the labelled rows were drawn (`DESIGNS`), "" for certificates issued before this was recorded.
-    score_map: of a calibrated judge, whose figures are out-of-fold.
+    score_map: of a calibrated judge, whose figures are out-of-fold. worth: how many labels of equal
+    chance say as much, where rows are weighted; None else, and where it was not recorded.
     """
 
     id: str
@@ -277,10 +278,18 @@ class Certificate(Displayed):
     note: str = ""
     design: str = ""
     score_map: ScoreMap | None = None
+    worth: float | None = None
 
     def figure(self, name: str) -> Figure | None:
         """The pooled figure of this name."""
         return next((figure for figure in self.pooled if figure.name == name), None)
+
+    @property
+    def weighted_words(self) -> str:
+        """ "weighted, worth 73" where rows of unequal chances were weighted, "" else."""
+        if self.design != "weighted":
+            return ""
+        return "weighted" if self.worth is None else f"weighted, worth {self.worth:.0f}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,8 @@ class Correction:
     effective labels - used, None where not known. foreign: the labels are of rows outside the run.
     weighted: inclusion probabilities were known. shift: the test whether labelled rows are like the
     others, None where none was needed. slices: where asked. waiting: drawn rows without a label.
+    correlation: of the judge's scores with the labels that count, weighted by their chances, None
+    where either side is constant.
     """
 
     metric: str
@@ -130,6 +132,7 @@ class Correction:
     slices: tuple[SliceCorrection, ...] = ()
     warnings: tuple[str, ...] = ()
     waiting: Waiting = NOTHING_WAITS
+    correlation: float | None = None
 
 
 def corrected_metric(
@@ -193,7 +196,24 @@ def corrected_metric(
         slices=slices,
         warnings=tuple(warnings),
         waiting=waiting,
+        correlation=_correlation(sample, used),
     )
+
+
+def _correlation(sample: Sequence[RunRow], labels: Sequence[RowLabel]) -> float | None:
+    """Pearson's correlation of score and label, weighted by 1 / chance; of verdicts it is the
+    Matthews correlation coefficient.
+    """
+    pairs = [(row.value, label) for row, label in zip(sample, labels, strict=True)]
+    judged = [(value, label) for value, label in pairs if value is not None]
+    if len(judged) < 2:
+        return None
+    score = np.array([value for value, _ in judged])
+    label = np.array([label.value for _, label in judged])
+    weight = np.array([1 / (label.inclusion or 1.0) for _, label in judged])
+    covariance = np.cov(score, label, aweights=weight)
+    spread = float(covariance[0, 0] * covariance[1, 1])
+    return None if spread <= 0 else float(covariance[0, 1]) / math.sqrt(spread)
 
 
 def _difference(value: float | None, other: float | None) -> float | None:

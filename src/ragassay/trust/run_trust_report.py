@@ -45,7 +45,7 @@ def _more(labels: int, reaches: float) -> str:
 
     more = count(labels, "more label")
     if reaches <= CLOSE:
-        return f"{more} would show the corrected figure to within {CLOSE:g}"
+        return f"{more} would show the corrected figure to within about {CLOSE:g}"
     return (
         f"{more}, of all rows that are left, would show the corrected figure to within about"
         f" {reaches:.2f}; within {CLOSE:g} takes more rows"

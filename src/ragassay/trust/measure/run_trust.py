@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragassay.api import open_run
-from ragassay.core import CorrectedFigure, Figure, RowResult
+from ragassay.core import CorrectedFigure, Figure, RagAssayError, RowResult
 from ragassay.runs.label_scales import scale_of_labels, scale_words
+from ragassay.scoring.design_with_judge import plan_with_judge
 from ragassay.scoring.error_groups import ErrorGroup, error_groups
 from ragassay.trust.measure.run_labels import labelled_metric, labels_of_run
+from ragassay.trust.measure.strength import JudgeStrength, judge_strength
 
 if TYPE_CHECKING:
     from ragassay.api import Run
@@ -157,7 +159,7 @@ def _with_labels(run: Run, metric: str, draws: int, seed: int) -> RunTrust:
         groups = _groups(context.aligned()[0], context.table.ids, rows)
     figures = tuple(f for name in SHOWN if (f := judge.figure(name)) is not None)
     left = len(rows) - len(context.table)
-    more, reaches = _more_labels(corrected, left)
+    more, reaches = _more_labels(corrected, _strength(run, metric), context.table.drawn, left)
     return RunTrust(
         run=run.id,
         metric=metric,
@@ -178,6 +180,14 @@ def _with_labels(run: Run, metric: str, draws: int, seed: int) -> RunTrust:
         labellers=context.labellers,
         scale=scale_words(scale_of_labels(given, (), f"labels of run {run.id}")),
     )
+
+
+def _strength(run: Run, metric: str) -> JudgeStrength | None:
+    """How much labelling the judge spares; None where the labels do not show it."""
+    try:
+        return judge_strength(run, metric=metric)
+    except RagAssayError:
+        return None
 
 
 def _drawn_words(drawn: DrawnRows, rows: int) -> str:
@@ -293,20 +303,51 @@ def _slice_groups(
             yield f"{name} = {value}", known, np.array([each == value for each in values])
 
 
-def _more_labels(corrected: CorrectedFigure | None, left: int) -> tuple[int | None, float]:
+def _more_labels(
+    corrected: CorrectedFigure | None, strength: JudgeStrength | None, drawn: DrawnRows, left: int
+) -> tuple[int | None, float]:
     """Labels still needed until the corrected rate is known to within `CLOSE`, at most of all rows
     that are left; and to within what they bring it.
 
-    The width of an interval falls as the root of the number of labels.
+    What they have to be worth is what `ragassay plan-labels width --run` says; all that are left
+    where even these would not do.
     """
-    if corrected is None or corrected.interval is None or not corrected.labels:
+    if corrected is None or corrected.interval is None or strength is None:
         return None, CLOSE
     half = (corrected.interval.high - corrected.interval.low) / 2
-    needed = math.ceil(corrected.labels * (half / CLOSE) ** 2)
-    more = max(0, needed - corrected.labels)
+    if half <= CLOSE:
+        return 0, CLOSE
+    rows, worth = corrected.rows, float(corrected.labels)
+    # Labels that do not say how they were drawn stand for themselves as soon as a sheet does.
+    certain = corrected.labels
+    so_far = 0.0
+    if drawn.chance:
+        certain, worth = drawn.before, drawn.worth
+        so_far = _drawn_to_be_worth(worth, certain, rows)
+    try:
+        planned = plan_with_judge(
+            "width",
+            correlation=strength.correlation,
+            rows=strength.rows,
+            half_width=CLOSE,
+            rate=strength.rate,
+        )
+        # The plan knows the formula alone: by the interval there is, one label at least is missing.
+        more = max(1.0, _drawn_to_be_worth(planned.labels, certain, rows) - so_far)
+    except ValueError:
+        more = math.inf
     if more <= left:
-        return more, CLOSE
-    return left, half * math.sqrt(corrected.labels / (corrected.labels + left))
+        return math.ceil(more), CLOSE
+    return left, half * math.sqrt(worth / (worth + left))
+
+
+def _drawn_to_be_worth(worth: float, certain: int, rows: int) -> float:
+    """How many rows drawn from those that are left are worth so many of one chance, beside labels
+    that stand for themselves: m rows of weight (rows - certain) / m and `certain` of weight 1 are
+    worth rows^2 / (certain + (rows - certain)^2 / m) by Kish (1965).
+    """
+    room = rows**2 / worth - certain
+    return (rows - certain) ** 2 / room if room > 0 else math.inf
 
 
 def _uses(
