@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from dataclasses import replace
@@ -88,6 +89,22 @@ def test_a_comparison_gives_the_difference_of_what_labels_set_right(store: str) 
     low = math.hypot(*below)
     assert difference.interval is not None
     assert difference.interval.low == pytest.approx(difference.difference - low)
+
+
+def test_two_judges_of_the_same_answers_have_no_corrected_difference(
+    store: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows(7, 0.5)), encoding="utf-8")
+    place = tmp_path / "same.db"
+    labels = [{"id": f"r{n}", "label": n % 2} for n in range(ROWS)]
+    for name in ("one", "two"):
+        ragassay.evaluate(file, "groundedness", store=place, name=name).close()
+        ragassay.import_labels(name, labels, store=place)
+    compared = ragassay.compare("one", "two", store=place)
+    assert compared.same_answers
+    assert compared.corrected == ()
+    assert any("no corrected difference of groundedness" in text for text in compared.warnings)
 
 
 def gated(store: str, figure: str, threshold: float, **changes: Any) -> GateOutcome:

@@ -261,6 +261,7 @@ class _Reading:
         self._lines: dict[str, int] = {}
         self._words: Counter[str] = Counter()
         self._mistakes: list[str] = []
+        self._further_mistakes = 0
         self._repeated = 0
         self._conflicts: list[DataError] = []
         self._without_id = False
@@ -300,6 +301,8 @@ class _Reading:
         if now > bad:
             first = self._where(before) if before else "the beginning"
             between = f"after {first}" if line is None else f"between {first} and line {line}"
+            # One message for all of them, each of which counts.
+            self._further_mistakes += now - bad - 1
             reason = shorten(list(self._records.bad)[-1], 80)
             self._mistakes.append(
                 f"{between}: {rows_in_words(now - bad)} cannot be read ({reason})"
@@ -409,7 +412,8 @@ class _Reading:
             )
         return DataError(
             "E0313",
-            f"{rows_in_words(len(self._mistakes))} cannot be read as labels.",
+            f"{rows_in_words(len(self._mistakes) + self._further_mistakes)} cannot be read as"
+            " labels.",
             where=source,
             why=why,
             fix=(
