@@ -78,6 +78,7 @@ def test_a_sheet_goes_out_and_comes_back_with_ids_and_probabilities_exactly_as_t
             row.stream,
             row.inclusion_probability,
             row.round,
+            scale=(0.0, 1.0),
         )
         for row, value in zip(CHOSEN, [1.0, 0.0, 1.0], strict=True)
     )
