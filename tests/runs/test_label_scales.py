@@ -29,6 +29,7 @@ def labels(values: Sequence[float], scale: tuple[float, ...] = ()) -> list[Human
         ([0, 1] * 49 + [2, 1], {2}),  # 1 of 100
         ([0, 1] * 45 + [3] * 10, {3}),  # 10 of 100
         ([0, 1] * 44 + [2, 3] * 6, set()),  # 12 of 100
+        ([0, 1, 1, 2], set()),  # too few to tell a slip
         ([0, 3, 3], set()),  # nobody gave the 1: no labels of 0 and 1
         ([1] * 20 + [2], set()),  # which of two responses is better
     ],

@@ -130,10 +130,12 @@ def few_that_decide(values: Sequence[float]) -> set[float]:
     they may be slips, and move the mark from which on a row passes. Empty where there are none.
     """
     present = set(values)
-    if not set(BINARY) <= present <= set(_USUAL_SCALES[1]):
+    # Of a handful of labels, one is no few: nothing is decided by them yet either.
+    is_like_grades = set(BINARY) <= present <= set(_USUAL_SCALES[1])
+    if len(values) < _ENOUGH or not is_like_grades:
         return set()
     above = [value for value in values if value > 1]
-    return set(above) if len(above) <= max(1.0, _FEW * len(values)) else set()
+    return set(above) if len(above) <= _FEW * len(values) else set()
 
 
 def scale_words(scale: Sequence[float]) -> str:
