@@ -226,7 +226,8 @@ def choose(
     # After all fields, since a label column may also be one that a field is read from.
     used = {*read.values(), *joined, *slices}
     marks = _marks(shape, columns, used)
-    ignored = _unread(columns, {*used, *marks})
+    draws = {column for column in columns if normal(column) in shape.draws}
+    ignored = _unread(columns, {*used, *marks, *draws})
     quiet = _quiet(shape, everything, read)
     read |= quiet
     # In the order of the fields, whatever --map named first: messages list them so.

@@ -281,7 +281,15 @@ def compare(
     margin that is not above 0 and below 1.
     """
     compared = compare_runs(StoredSide(store, a), StoredSide(store, b), margin=margin)
-    return replace(compared, corrected=tuple(corrected))
+    if not (compared.same_answers and corrected):
+        return replace(compared, corrected=tuple(corrected))
+    # Both correct one rate of the same rows: what differs is chance and which rows were labelled.
+    metrics = ", ".join(difference.metric for difference in corrected)
+    note = (
+        f"both runs judged the same answers, whose true rate is one: labels correct both to it, and"
+        f" no corrected difference of {metrics} is given"
+    )
+    return replace(compared, warnings=(*compared.warnings, note))
 
 
 def compare_runs(a: ComparedRun, b: ComparedRun, *, margin: float | None = None) -> Comparison:

@@ -850,6 +850,8 @@ def corrected_words(figure_: CorrectedFigure, *, short: bool = False) -> str:
     if figure_.value is None:
         return f"not corrected by its {labels}: {figure_.why}"
     words = f"corrected by {labels}: {figure_.of} {number_words(figure_.value, figure_.interval)}"
+    if figure_.waiting:
+        words += f" (if {figure_.waiting} drawn without a label are like these)"
     if short or figure_.judge is None:
         return words
     words += f", where the judge says {figure(figure_.judge)}"

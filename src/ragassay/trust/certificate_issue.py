@@ -82,6 +82,7 @@ def issue(
         note=note,
         design=design,
         score_map=score_map,
+        worth=judge.worth,
     )
     return sealed(unsealed)
 
