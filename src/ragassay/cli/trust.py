@@ -490,6 +490,15 @@ label_app = typer.Typer(
 )
 
 
+SheetScaleOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Values that a label may take, with commas [default: those of the run's labels,"
+        " else 0,1]."
+    ),
+]
+
+
 @label_app.command(name="next")
 def label_next(
     run: RunArgument = "last",
@@ -521,13 +530,7 @@ def label_next(
     show_judge: Annotated[
         bool, typer.Option("--show-judge", help="Show what the judge said; pulls people its way.")
     ] = False,
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            help="Values that a label may take, with commas [default: those of the run's labels,"
-            " else 0,1]."
-        ),
-    ] = None,
+    scale: SheetScaleOption = None,
     seed: SeedOption = 0,
     store: StoreOption = None,
 ) -> None:

@@ -190,8 +190,7 @@ def choose(
     slices: Sequence[str],
     name: str,
 ) -> Columns:
-    """Decide what is read. columns: top-level names; nested: dotted paths inside objects; name: of
-    the source.
+    """Decide what is read. nested: dotted paths inside objects; name: the source's.
 
     Raises SetupError: E0308 a name in `mapping` or `slices` that does not exist, E0311 two columns
     for one field.

@@ -135,6 +135,14 @@ class Correction:
     correlation: float | None = None
 
 
+def _counted(waiting: Waiting, lost: int) -> list[str]:
+    """What is said of rows that wait for a label, and of those without a score."""
+    words = [waiting.words] if waiting.rows else []
+    if lost:
+        words.append(f"{lost} rows without a judge's score count with the mean of the others")
+    return words
+
+
 def corrected_metric(
     rows: Iterable[RunRow],
     labels: Iterable[RowLabel],
@@ -171,12 +179,8 @@ def corrected_metric(
     test, test_warnings = _tested(run, sample, choice, seed)
     estimator = _Estimator(choice.foreign, scale, level, seed, joining.noise)
     estimate = estimator.estimate(run, sample, used)
-    warnings = [*(joining.notes or choice.warnings), *test_warnings]
-    if waiting.rows:
-        warnings.append(waiting.words)
     lost = sum(row.value is None for row in run)
-    if lost:
-        warnings.append(f"{lost} rows without a judge's score count with the mean of the others")
+    warnings = [*(joining.notes or choice.warnings), *test_warnings, *_counted(waiting, lost)]
     slices: tuple[SliceCorrection, ...] = ()
     if by is not None:
         slices = tuple(estimator.by_slice(by, run, sample, used))

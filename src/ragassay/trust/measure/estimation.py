@@ -95,16 +95,13 @@ def estimate(
     with open_run(run, store=store) as opened:
         name = labelled_metric(opened, metric, imported=labels is None)
         check_slice(opened, by)
+        kind = of or usual_kind(opened, name)
+        rows = list(run_rows(opened, name, kind))
         if labels is None:
             human_labels = imported_labels(opened, name)
         else:
-            file = _label_file(labels, name, label, scale, of)
-            check_texts(opened, file)
-            human_labels = file.labels
-        kind = of or usual_kind(opened, name)
-        rows = list(run_rows(opened, name, kind))
-        if labels is not None:
-            human_labels = _with_earlier_labels(opened, name, human_labels, len(rows))
+            given = _given_labels(opened, labels, name, label, scale, of)
+            human_labels = _with_earlier_labels(opened, name, given, len(rows))
         where = "the labels in the store" if labels is None else str(labels)
         points = scale_of_labels(human_labels, scale, where, kind)
         calibration_rows: dict[str, RunRow] = {}
@@ -115,21 +112,23 @@ def estimate(
         if beside is not None:
             rows = _with_second_scores(rows, beside, name, store, foreign=bool(calibration_rows))
         unit_labels = as_unit_labels(human_labels, kind, points, cut)
-        ids = {row.id for row in rows}
-        own = [label for label in unit_labels if label.row_id in ids]
-        drawn = drawn_rows([] if calibration_rows else own, len(rows))
+        ids = set() if calibration_rows else {row.id for row in rows}
+        drawn = drawn_rows([each for each in unit_labels if each.row_id in ids], len(rows))
         joined = joined_units(unit_labels, kind, rows, drawn)
         taken = row_labels(joined.labels, drawn.chance, calibration_rows)
-        title, joining = metric_title(name, kind), joined.joining()
+        title, by_whom, waiting = metric_title(name, kind), joined.joining(), waiting_of(drawn)
         return corrected_metric(
-            rows,
-            taken,
-            metric=title,
-            by=by,
-            seed=seed,
-            joining=joining,
-            waiting=waiting_of(drawn),
+            rows, taken, metric=title, by=by, seed=seed, joining=by_whom, waiting=waiting
         )
+
+
+def _given_labels(
+    run: Run, labels: object, name: str, label: str, scale: Sequence[float], of: Kind | None
+) -> Sequence[HumanLabel]:
+    """The labels of a file, whose texts are those of the run."""
+    file = _label_file(labels, name, label, scale, of)
+    check_texts(run, file)
+    return file.labels
 
 
 def _label_file(

@@ -219,19 +219,8 @@ def choose_to_label(
     for place, row in enumerate(choice.rows):
         # In random order already, so each seventh row is a random one.
         wanted = 2 if place % DOUBLE_EVERY == 0 else 1
-        chosen.append(
-            RowToLabel(
-                row.id,
-                place,
-                wanted,
-                scale,
-                row.stream,
-                row.inclusion_probability,
-                row.round,
-                row.pool,
-                row.drawn,
-            )
-        )
+        how = (row.stream, row.inclusion_probability, row.round, row.pool, row.drawn)
+        chosen.append(RowToLabel(row.id, place, wanted, scale, *how))
     return store.add_to_label(run_id, metric, chosen)
 
 
