@@ -121,6 +121,10 @@ ADDED = (
     r'"by_default": \[\]',
     r'"users": \[\]',
     r'"feedback": null',
+    r'"worth": null',
+    r'"waiting": (?:0|\{[^{}]*\})',
+    r'"unseen": 0\.0',
+    r'"correlation": [\d.]+',
     r"\"counted_by\": \"line\"",
 )
 """Fields that the JSON of today has besides, at the end of their objects."""
