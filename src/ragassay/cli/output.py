@@ -151,7 +151,7 @@ def note(text: str) -> None:
     """A note on stderr, wrapped to the terminal, without the control characters that texts of the
     data may hold.
     """
-    print("\n".join(_lines_of(text)), file=sys.stderr)
+    _tell(_lines_of(text))
 
 
 class Notes:
@@ -162,8 +162,13 @@ class Notes:
 
     def __call__(self, text: str) -> None:
         """Print a note."""
-        note(text)
-        self.lines += len(_lines_of(text))
+        lines = _lines_of(text)
+        _tell(lines)
+        self.lines += len(lines)
+
+
+def _tell(lines: list[str]) -> None:
+    print("\n".join(lines), file=sys.stderr)
 
 
 def _lines_of(text: str) -> list[str]:

@@ -100,8 +100,9 @@ class Purchases:
 
         Raises BudgetExhausted E0604 where a cap stopped one of them: those before it are kept.
         """
-        unlike = {_address(call): call for call in calls}
-        given = await asyncio.gather(*map(self._one, unlike.values()))
+        addresses = [_address(call) for call in calls]
+        unlike = dict(zip(addresses, calls, strict=True))
+        given = await asyncio.gather(*map(self._one, unlike.values(), unlike))
         by_address = dict(zip(unlike, given, strict=True))
         self._save(RunState.RUNNING, self.budget.ledger())
         if self._capped:
@@ -112,10 +113,9 @@ class Purchases:
                 why=self.budget.stop_reason(),
                 fix="the same command with a higher --max-calls or --max-cost goes on where it was",
             )
-        return [by_address[_address(call)] for call in calls]
+        return [by_address[address] for address in addresses]
 
-    async def _one(self, call: ChatCall) -> str | None:
-        address = _address(call)
+    async def _one(self, call: ChatCall, address: tuple[str, str]) -> str | None:
         known = self.store.get_judgments([address]).get(address)
         if known is not None:
             self.cached += 1
