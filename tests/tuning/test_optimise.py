@@ -231,6 +231,44 @@ def test_a_judge_that_fails_on_a_third_of_the_rows_is_not_optimised(
     assert lost.value.code == "E0706"
 
 
+def test_a_judge_that_fails_on_the_sealed_rows_is_no_missing_gain(
+    ask: Any, server: LLMServer
+) -> None:
+    """What was lost there is asked again, and the rows count as opened by this search alone."""
+    phases: list[str] = []
+
+    def broken(body: Body) -> str | None:
+        is_late = "certificate" in phases and body["model"] == "judge"
+        return "wrong_schema" if is_late else None
+
+    def watch(told: Progress) -> None:
+        phases.append(told.phase)
+
+    server.fault_for = broken
+    with pytest.raises(ProviderError, match="no verdict on 100% of the sealed rows") as raised:
+        ask(rows(), watch=watch)
+    assert raised.value.code == "E0706"
+    server.fault_for = None
+    assert ask(rows()).certified
+
+
+def test_a_reflector_is_told_in_words_what_disagreements_have_in_common(
+    ask: Any, server: LLMServer
+) -> None:
+    shown: list[str] = []
+
+    def answer(body: Body) -> Any:
+        if body["model"] == "reflector":
+            shown.append(str(body["messages"][-1]["content"]))
+        return answers(body)
+
+    server.answer = answer
+    found = ask(rows())
+    common = "rationale: wrong number, the judge passes what people fail"
+    assert f"What the disagreements have in common: {common}\n" in shown[0]
+    assert optimisation_json(found)["search"]["tried"][0]["group"] == common  # type: ignore[index]
+
+
 def test_a_judge_that_fails_when_it_is_asked_again_is_not_optimised(
     ask: Any, server: LLMServer
 ) -> None:

@@ -13,7 +13,7 @@ from ragassay.judges import RubricRegistry, rubric_text
 from ragassay.tuning.case_memory import example_edit, nearest
 from ragassay.tuning.edits import Refused
 from ragassay.tuning.evidence import Floor, floors
-from ragassay.tuning.guard import shingles
+from ragassay.tuning.guard import EditGuard, shingles
 from ragassay.tuning.prune import sign_test
 from ragassay.tuning.search import SearchResult, SearchTask, Tried, search
 from ragassay.tuning.shift import cut_for_aim, separation, shift
@@ -197,6 +197,42 @@ def test_an_example_is_on_one_line_and_without_a_fence():
         "reasoning": "No year.",
         "rating": 0,
     }
+
+
+GROUNDS = replace(
+    ROWS,
+    texts=(
+        {
+            "question": "When?",
+            "context 1": "Built\nin 1931.",
+            "context 2": "B.",
+            "response": "1931.",
+        },
+        *ROWS.texts[1:],
+    ),
+)
+
+
+def test_an_example_holds_the_passages_that_its_verdict_is_about():
+    rubric = RubricRegistry.default().get("completeness")
+    edit = example_edit(rubric, GROUNDS, 0)
+    assert edit.example is not None
+    assert edit.example["contexts"] == ["Built in 1931.", "B."]
+    assert "Built in 1931." in EditGuard(rubric).applied([edit]).system_prompt()
+
+
+@pytest.mark.parametrize(
+    ("rubric", "row", "lacks"),
+    [
+        ("completeness", 1, "contexts"),
+        # People labelled the row; which of its claims or passages is wrong nobody said.
+        ("groundedness", 0, "claim"),
+        ("context_relevance", 0, "context"),
+    ],
+)
+def test_a_row_without_what_is_judged_gives_no_example(rubric, row, lacks):
+    with pytest.raises(Refused, match=f"no {lacks} by itself"):
+        example_edit(RubricRegistry.default().get(rubric), GROUNDS, row)
 
 
 def test_the_nearest_case_is_of_no_cluster_that_it_is_to_help():

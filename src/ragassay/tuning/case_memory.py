@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -17,33 +17,58 @@ from ragassay.tuning.parts import Kind
 from ragassay.tuning.values import IntArray, LabelledRows
 
 _WORD = re.compile(r"\w{3,}")
+_PASSAGE = re.compile(r"context \d+")
 _MOST_CHARS, _MOST_REASON = 300, 200
 
 
 def example_edit(rubric: Rubric, rows: LabelledRows, row: int) -> Edit:
     """The edit that adds this row, with people's label, as an example.
 
-    Raises Refused where the texts of the row are not to be shown, or the rubric gives no ratings.
+    Raises Refused where the texts of the row are not to be shown, where it lacks one that the judge
+    is asked about, or where the rubric gives no ratings.
     """
     texts = rows.texts[row] if row < len(rows.texts) else {}
+    if not texts or rubric.scale is None:
+        raise Refused("the rows have no texts that could be shown")
     example: dict[str, object] = {}
     for name in rubric.inputs:
-        if name in texts:
-            text = _short(texts[name], _MOST_CHARS)
-            example[name] = [text] if name in LISTS else text
-    if not example or rubric.scale is None:
-        raise Refused("the rows have no texts that could be shown")
+        shown = _shown(texts, name)
+        if shown:
+            example[name] = shown
+        elif name != "question":
+            # A verdict beside half of what it is about would teach the judge to guess.
+            raise Refused(f"a labelled row holds no {name} by itself to show as an example")
     if rubric.asks_reasons and rows.rationales.get(row, "").strip():
         example["reasoning"] = _short(rows.rationales[row], _MOST_REASON)
     example["rating"] = _rating(rubric, rows, row)
     return Edit(Action.ADD, Kind.EXAMPLE, example=example, rows=(row,))
 
 
+def _shown(texts: Mapping[str, str], name: str) -> str | list[str]:
+    """What an example shows for an input of the rubric; empty where the row has no such text.
+
+    Passages are shown whole: cut off, they may lose what the verdict rests on. The label of a row
+    with several passages is of no single one of them.
+    """
+    passages = [text for title, text in texts.items() if _PASSAGE.fullmatch(title)]
+    if name == "contexts":
+        return [_line(text) for text in passages]
+    if name == "context":
+        return _line(passages[0]) if len(passages) == 1 else ""
+    if name in LISTS or name not in texts:
+        return ""
+    return _short(texts[name], _MOST_CHARS)
+
+
+def _line(text: str) -> str:
+    return " ".join(neutral(text).split())
+
+
 def _short(text: str, most: int) -> str:
     """The text on one line without anything like a fence: in an example a new line could pass for
     a part of the form.
     """
-    return shorten(" ".join(neutral(text).split()), most)
+    return shorten(_line(text), most)
 
 
 def _rating(rubric: Rubric, rows: LabelledRows, row: int) -> Rating:

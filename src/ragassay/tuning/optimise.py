@@ -383,7 +383,7 @@ class Optimiser:
             max_calls=self.caps.calls,
             known=(self.open_rows, baseline),
             aim=aim.guidance(),
-            slices=[(str(one), one.rows) for one in self.slices if one.conditions],
+            slices=[(one.name, one.rows) for one in self.slices if one.conditions],
             churn=noise.flip_rate,
             forbidden=shingles_of(texts),
             seed=asked.seed,
@@ -492,6 +492,7 @@ class Optimiser:
         self._check_room(1 + more)
         rows = self.division.sealed.open(self.record, purpose, self.caps)
         baseline = self.bench.judge(base, rows)
+        _check_judged(baseline, self.bench, "sealed rows")
         recut_passes = step.passes(baseline)
         finalists = []
         for one in candidates:
@@ -500,6 +501,9 @@ class Optimiser:
                 other = self.pairs.swapped(one.rubric or base, rows)
                 answers = both_orders(self.rows.truth[rows], answers, other)
             finalists.append((one.name, one.answers(answers)))
+        # One rubric that cannot be answered is an objection to it. Where none can, it is the judge.
+        best = max((answers for _, answers in finalists), key=lambda one: int(one.judged.sum()))
+        _check_judged(best, self.bench, "sealed rows")
         return certify(
             aim,
             self.rows.truth[rows],
@@ -578,15 +582,17 @@ def _score(aim: Aim, truth: BoolArray, answers: Answers) -> float:
     return float(aim.value(answers.table(truth)))
 
 
-def _check_judged(answers: Answers, bench: StoreBench) -> None:
-    """Raise ProviderError E0706 where the judge lost too many verdicts to be measured."""
+def _check_judged(answers: Answers, bench: StoreBench, rows: str = "rows") -> None:
+    """Raise ProviderError E0706 where the judge lost too many verdicts to be measured. What it lost
+    is asked again by the same command, also where the rows are sealed ones that were opened.
+    """
     lost = 1 - float(answers.judged.mean())
     if lost < MOST_LOST:
         return
     why = max(bench.lost, key=lambda reason: bench.lost[reason], default="")
     raise ProviderError(
         "E0706",
-        f"The judge gave no verdict on {lost:.0%} of the rows.",
+        f"The judge gave no verdict on {lost:.0%} of the {rows}.",
         where=bench.judge_uri,
         why=shorten(why, 200),
         fix="mend what stands in its way (ragassay doctor), and give the same command again",

@@ -450,7 +450,10 @@ class _Search:
         batch = rows[self.random.permutation(len(rows))[:BATCH]]
         group = Group("", 0, rows, 2)
         for row in nearest(task.rows, batch.tolist(), task.train, 1):
-            edit = example_edit(self.parent.rubric, task.rows, row)
+            try:
+                edit = example_edit(self.parent.rubric, task.rows, row)
+            except Refused:
+                return  # rows like these make no example of this rubric
             self._try_edit(group, edit, batch, self._agreements(group))
 
     # -- one edit
