@@ -83,6 +83,14 @@ def test_rows_are_judged_under_the_rubric_that_is_given(tmp_path: Path) -> None:
         assert bench.calls == server.stats()["calls"]
 
 
+def test_where_less_is_better_what_passes_has_the_higher_score(tmp_path: Path) -> None:
+    with LLMServer() as server, search_of(tmp_path / "s.db", server, Spending()) as (bench, _):
+        turned = replace(bench, metric="hallucination(against=contexts)", lower_is_better=True)
+        answers = turned.judge(BASE, ALL)
+    assert answers.passes.tolist() == [False, True] * 4
+    assert answers.score[answers.passes].min() > answers.score[~answers.passes].max()
+
+
 def test_a_second_attempt_finds_everything_and_counts_what_it_cost(tmp_path: Path) -> None:
     with LLMServer() as server:
         for attempt in range(2):

@@ -57,6 +57,15 @@ def test_costs_move_the_cut_to_the_side_of_the_cheaper_error():
     assert recut(Aim("cost", false_fail=5), truth, cluster, answers, cut=2).new == 0.5
 
 
+def test_the_cut_stays_where_it_does_not_decide_what_passes():
+    """A metric that passes a row by one passage of many: its verdicts are no cut of its values."""
+    truth, cluster, answers = graded(1, shift=1.0)
+    other = Answers(answers.score, answers.score >= 1)
+    step = recut(KAPPA, truth, cluster, other, cut=2)
+    assert (step.moved, step.gain) == (False, None)
+    assert step.reason == "it stays: the verdict does not follow from the value and a mark alone"
+
+
 def test_rows_without_a_score_are_left_out_and_pass_nothing():
     truth, cluster, answers = graded(1, shift=1.0)
     score = answers.score.copy()

@@ -47,7 +47,7 @@ class StoreBench:
 
     samples: the labelled rows, in the order of `LabelledRows`. base: the rubric as it is now, and
     base_file: the user's file of it, "" for a built-in one. files: rubric files that the metric
-    needs besides. options: of `evaluate`.
+    needs besides. lower_is_better: of the metric's value. options: of `evaluate`.
     """
 
     samples: Sequence[Sample]
@@ -62,6 +62,7 @@ class StoreBench:
     files: Sequence[str | os.PathLike[str]] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     attempts: dict[str, Attempts] = field(default_factory=dict)
+    lower_is_better: bool = False
     lost: dict[str, int] = field(default_factory=dict)
     """Reason -> verdicts lost so far."""
 
@@ -126,7 +127,8 @@ class StoreBench:
             if said is None or said.value is None or said.verdict is Verdict.UNDECIDED:
                 self._count_lost(said)
                 continue
-            score[place] = _marked(said)
+            marked = _marked(said)
+            score[place] = 1 - marked if self.lower_is_better else marked
             passes[place] = said.verdict is Verdict.PASS
             reasons[place] = rationale_of(said)
         return Answers(score, passes, reasons)

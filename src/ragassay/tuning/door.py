@@ -232,6 +232,7 @@ def _bench(
         "files": target.files,
         "options": asked.options,
         "attempts": record.attempts(),
+        "lower_is_better": target.lower_is_better,
     }
     if target.pairs:
         samples = (*labels.samples, *labels.swapped)

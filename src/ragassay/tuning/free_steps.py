@@ -117,6 +117,10 @@ def recut(
     if rows.clusters < 2 or rows.truth.all() or not rows.truth.any():
         reason = "it stays: rows of both classes in several clusters are needed"
         return CutStep(cut, cut, None, len(rows.truth), rows.clusters, reason)
+    if ((rows.score >= cut) != answers.passes[judged]).any():
+        # A row may pass by one passage of many, or only with every rule kept.
+        reason = "it stays: the verdict does not follow from the value and a mark alone"
+        return CutStep(cut, cut, None, len(rows.truth), rows.clusters, reason)
     new, reason = _choose(aim, rows, cut)
     gain = _out_of_fold(aim, rows, cut, seed)
     return CutStep(cut, new, gain, len(rows.truth), rows.clusters, reason)

@@ -52,7 +52,7 @@ def labels_of(
 ) -> Labels:
     """Read the labels of people and the rows they are of.
 
-    needs: the fields of a row that the judge reads. cut: the label from which on people pass, None
+    needs: the fields of a row that the judge reads, "a|b" = one of them. cut: the label from which on people pass, None
     for the usual one of the scale. label, cluster, where, mapping, format: as for
     `trust.read_labels`. Raises as that; SetupError E0205 where the cut is not known; DataError
     E0315 where no labelled row has what the judge reads.
@@ -66,16 +66,9 @@ def labels_of(
     opened = LabelSource(source, mapping, format)
     by_id = {sample.id: sample for sample in opened.samples(table.ids)}
     records = opened.records(table.ids)
-    places = [n for n, row_id in enumerate(table.ids) if _lacks(by_id.get(row_id), needs) == ""]
+    places = [n for n, row_id in enumerate(table.ids) if not _lacks(by_id.get(row_id), needs)]
     if not places:
-        first = by_id.get(table.ids[0])
-        raise DataError(
-            "E0315",
-            "The labelled rows lack what the judge reads.",
-            where=f"row {shorten(table.ids[0])}",
-            why=_lacks(first, needs),
-            fix="give the labels with their rows, or name the columns: --map FIELD=COLUMN",
-        )
+        raise _without_inputs(table.ids[0], _lacks(by_id.get(table.ids[0]), needs))
     samples = tuple(by_id[table.ids[n]] for n in places)
     raw = [records.get(table.ids[n], {}) for n in places]
     rows = LabelledRows(
@@ -175,14 +168,26 @@ def _check_both_are_preferred(truth: BoolArray) -> None:
     )
 
 
-def _lacks(sample: Sample | None, needs: Sequence[str]) -> str:
-    """Which field of a row the judge misses, in words; "" where it has all."""
-    if sample is None:
-        return "the row cannot be read"
-    for name in needs:
-        if getattr(sample, name, None) is None:
-            return f"it has no {name}"
-    return ""
+def _lacks(sample: Sample | None, needs: Sequence[str]) -> list[str]:
+    """Which fields of a row the judge misses: none where it has all, all where it is not read."""
+    lacking = []
+    for need in needs:
+        fields = need.split("|")
+        if sample is None or all(getattr(sample, name, None) is None for name in fields):
+            lacking.append(need)
+    return lacking
+
+
+def _without_inputs(row_id: str, lacking: Sequence[str]) -> DataError:
+    """The error for labels of which no row has what the judge reads."""
+    columns = " ".join(f"--map {need.partition('|')[0]}=COLUMN" for need in lacking)
+    return DataError(
+        "E0315",
+        "The labelled rows lack what the judge reads.",
+        where=f"row {shorten(row_id)}",
+        why="it has no " + ", no ".join(need.replace("|", " or ") for need in lacking),
+        fix=f"give the labels with their rows, or name the columns: {columns}",
+    )
 
 
 def _texts(sample: Sample) -> dict[str, str]:

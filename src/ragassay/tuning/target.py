@@ -19,16 +19,19 @@ if TYPE_CHECKING:
 
 _FIELDS = {"context": "contexts", "claim": "response", "guideline": "guidelines"}
 """Inputs of a rubric that are made of a field of the row."""
+_VALUE_ALONE = frozenset({"answer_correctness_claims", "context_utilization"})
+"""Metrics with a good end that say of no row whether it passes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """A metric and the rubric behind it.
 
-    metric: as `evaluate` takes it. needs: the fields of a row without which it judges nothing. cut:
-    the share from which a row passes. searchable: whether texts change what the judge says. file:
-    the user's file of the rubric, "" for a built-in one; files: of other rubrics. pairs: whether
-    pairs of responses are judged.
+    metric: as `evaluate` takes it. needs: the fields of a row without which it judges nothing;
+    "a|b" = one of them. lower_is_better: of its value, as of hallucination; a score is then 1 less
+    the value. cut: the score from which a row passes. searchable: whether texts change what the
+    judge says. file: the user's file of the rubric, "" for a built-in one; files: of other rubrics.
+    pairs: whether pairs of responses are judged.
     """
 
     metric: str
@@ -40,6 +43,7 @@ class Target:
     files: tuple[str | os.PathLike[str], ...] = ()
     parsed: Metric | None = None
     pairs: bool = False
+    lower_is_better: bool = False
 
     @property
     def asked_as(self) -> str | Metric:
@@ -51,7 +55,8 @@ class Target:
         metric: Any = self.parsed
         if metric is None or not hasattr(metric, "pass_mark") or not is_dataclass(metric):
             return ""
-        return str(replace(metric, pass_mark=round(cut, 4)))  # type: ignore[type-var]
+        mark = 1 - cut if self.lower_is_better else cut
+        return str(replace(metric, pass_mark=round(mark, 4)))  # type: ignore[type-var]
 
     def rubric_with_cut(self, cut: float, changed: Rubric | None = None) -> Rubric | None:
         """The rubric, or a changed one, at another pass mark; None where its scale has no rating to
@@ -71,8 +76,8 @@ class Target:
 def target_of(name: str, judge: str, files: Sequence[str | os.PathLike[str]] = ()) -> Target:
     """The metric of this name, from the catalogue or from one of the rubric files.
 
-    Raises SetupError E0201 where there is none, E0705 for a metric without a rubric that rates,
-    E0205 for a judge that cannot compare two responses where it is to.
+    Raises SetupError E0201 where there is none, E0705 for a metric without a rubric that rates or
+    without a pass or fail, E0205 for a judge that cannot compare two responses where it is to.
     """
     from ragassay.judges.composed.members import runs_here
     from ragassay.metrics import catalogue, parse
@@ -101,19 +106,34 @@ def target_of(name: str, judge: str, files: Sequence[str | os.PathLike[str]] = (
             why="only such rubrics can be optimised",
             fix="name a metric whose judge gives ratings: ragassay metrics",
         )
-    mark = getattr(metric, "pass_mark", None)
-    cut = float(mark) if isinstance(mark, int | float) else 0.5
+    declared = metric.declaration
+    if declared.higher_is_better is None or declared.name in _VALUE_ALONE:
+        raise SetupError(
+            "E0705",
+            f"{name} gives a value, and says of no row whether it passes.",
+            why="a judge is optimised for its agreement with people who pass rows or fail them",
+            fix="name a metric that passes rows or fails them: ragassay metrics",
+        )
     file, others = _files(registry, rated[0].id)
     return Target(
         str(metric),
         rated[0],
-        _needs(rated[0]),
-        cut,
+        metric.needs,
+        _cut_of(metric),
         reads,
         file,
         others,
         metric,
+        lower_is_better=declared.higher_is_better is False,
     )
+
+
+def _cut_of(metric: Metric) -> float:
+    """The score from which the metric passes a row, the middle where it has no mark of its own."""
+    mark = getattr(metric, "pass_mark", None)
+    if not isinstance(mark, int | float):
+        return 0.5
+    return 1 - mark if metric.declaration.higher_is_better is False else float(mark)
 
 
 def _files(registry: RubricRegistry, rubric_id: str) -> tuple[str, tuple[str, ...]]:
