@@ -111,10 +111,11 @@ def test_both_orders_are_certified_where_place_costs_right_verdicts(
     assert (found.certified, found.both_orders, found.rubric) == (True, True, None)
     lines = str(found).splitlines()
     assert lines[0].startswith("Certified: accuracy 0.667 -> 0.833 on rows that the search never")
-    assert lines[1] == (
+    assert " ".join(lines[1:3]) == (
         "use it: ragassay benchmark PAIRS --metric pair_preference --judge openai:judge"
+        f" --base-url {server.url}"
     )
-    assert lines[2].startswith("It asks about each pair in both orders.")
+    assert lines[3].startswith("It asks about each pair in both orders.")
     # Both orders of 105 pairs, 50 of them again, and both orders of 45 sealed ones.
     assert server.stats()["calls"] == 2 * 105 + 50 + 2 * 45
     assert server.stats()["answered_twice"] == 0
@@ -225,8 +226,8 @@ def test_a_rubric_and_both_orders_are_certified_together_and_the_file_is_benchma
     lines = str(found).splitlines()
     assert lines[1] == "wrote pair_preference-2.md"
     assert " ".join(lines[2:4]) == (
-        "use it: ragassay benchmark PAIRS --metric pair_preference --judge openai:judge --rubric"
-        " pair_preference-2.md"
+        "use it: ragassay benchmark PAIRS --metric pair_preference --judge openai:judge"
+        f" --base-url {server.url} --rubric pair_preference-2.md"
     )
     measured = run_benchmark(
         pairs(),

@@ -80,7 +80,11 @@ def test_a_judge_that_passes_wrong_numbers_is_improved_and_the_gain_is_certified
     assert again.lines[0] == found.lines[0]
     assert server.calls == bought
 
-    # The new version is used as it stands, and agrees with people.
+    # The new version is used as it stands, by the command that is printed, and agrees with people.
+    use = found.lines[2].removeprefix("use it: ").replace("ROWS", "labels.jsonl")
+    use = use.replace("SERVER", server.url)
+    assert f"faithful {by} --rubric faithful-2.md" in use
+    assert shell(f"{use} --limit 12").lines[0].startswith("8 of 12 rows pass")
     assert precision(shell, "faithful-2.md", by) == 1.0
 
 

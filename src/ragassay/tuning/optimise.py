@@ -52,7 +52,8 @@ from ragassay.tuning.values import Answers, BoolArray, Part, Proposer, SearchCap
 class Optimisation(Reported):
     """What an optimisation came to.
 
-    metric, judge, proposer: what was optimised, and who was asked. aim: as it was understood.
+    metric, judge, proposer: what was optimised, and who was asked; base_url: of the judge, "" for
+    its provider's own. aim: as it was understood.
     certified: whether a candidate is certified; rubric, metric_after: what to use then, the new
     rubric, or the metric at its new pass mark; None and "" else. path: the rubric's file. baseline,
     noise: of the judge as it is, on the rows to search and choose on. step: the cut refitted.
@@ -92,6 +93,7 @@ class Optimisation(Reported):
     lost: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    base_url: str = ""
 
     @property
     def certified(self) -> bool:
@@ -282,6 +284,7 @@ class Optimiser:
             lost=dict(self.bench.lost),
             failures={} if proposer is None else dict(proposer.failures),
             notes=(*asked.labels.notes, *self.division.notes, *self.notes),
+            base_url=str(asked.options.get("base_url") or ""),
         )
 
     def _tell(self, phase: str, best: float | None = None) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _AS_THEY_ARE = (
     "metric",
     "judge",
+    "base_url",
     "proposer",
     "engine",
     "certified",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -58,21 +59,17 @@ def _outcome(result: Optimisation) -> Iterator[str]:
     if result.orders is not None:
         yield from _use_on_pairs(result)
         return
-    metric = f"'{result.metric_after}'" if result.metric_after else result.metric
+    metric = shlex.quote(result.metric_after or result.metric)
     if result.path:
         yield f"wrote {result.path}"
-        yield f"use it: ragassay evaluate ROWS --metrics {metric} --rubric {result.path}"
-    else:
-        yield f"use it: ragassay evaluate ROWS --metrics {metric}"
+    yield f"use it: ragassay evaluate ROWS --metrics {metric}{_judged_by(result)}"
 
 
 def _use_on_pairs(result: Optimisation) -> Iterator[str]:
     """How to ask from now on. A rubric file says nothing of the order of a pair."""
-    rubric = ""
     if result.path:
         yield f"wrote {result.path}"
-        rubric = f" --rubric {result.path}"
-    command = f"ragassay benchmark PAIRS --metric {result.metric} --judge {result.judge}{rubric}"
+    command = f"ragassay benchmark PAIRS --metric {result.metric}{_judged_by(result)}"
     if result.both_orders:
         yield f"use it: {command}"
         yield (
@@ -82,6 +79,15 @@ def _use_on_pairs(result: Optimisation) -> Iterator[str]:
     else:
         yield f"use it: {command}"
         yield "It asks in both orders; the gain is certified for the order of the rows (order 1)."
+
+
+def _judged_by(result: Optimisation) -> str:
+    """The options by which a command asks this judge in its new form. Without a judge it would ask
+    the offline one, which reads no rubrics.
+    """
+    options = {"judge": "" if result.judge == "offline" else result.judge}
+    options |= {"base-url": result.base_url, "rubric": result.path}
+    return "".join(f" --{name} {shlex.quote(value)}" for name, value in options.items() if value)
 
 
 def _change(figure: str, title: str, finalist: Finalist) -> str:
