@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from ragassay.core import BudgetExhausted, DataError, NothingToDo, ProviderError
 from ragassay.testing import Body, LLMServer
 from ragassay.tuning.aim_words import read_aim
 from ragassay.tuning.labels import labels_of
-from ragassay.tuning.optimise import Asked, Progress
+from ragassay.tuning.optimise import Asked, Optimisation, Progress
 from ragassay.tuning.outcome_json import optimisation_json
 from ragassay.tuning.reports import plan_lines
 from ragassay.tuning.target import target_of
@@ -71,6 +72,14 @@ def test_a_rubric_that_is_certified_is_written_and_used_as_it_stands(
     # It shows itself, and where it stood on the way: both models' calls and money.
     assert str(found).startswith("Certified: accuracy 0.")
     assert "<table" in found._repr_html_()
+    # Of an edit that does not fit a line, what became of it is still to be read.
+    said = " ".join(str(found).split())
+    assert "… (taken: it mends 6 of 6)" in said
+    assert "of 29 verdicts that the edits change" in said
+    assert "no better apart" not in said
+    said = " ".join(str(as_a_mark_would(found)).split())
+    assert "Re-cutting alone, without a word changed, gives +0.234 on these rows." in said
+    assert "moves the mark and tells rows no better apart" in said
     phases = list(dict.fromkeys(each.phase for each in told))
     assert (phases[0], phases[-1]) == ("baseline", "certificate")
     assert [each.calls for each in told] == sorted(each.calls for each in told)
@@ -94,6 +103,15 @@ def test_a_rubric_that_is_certified_is_written_and_used_as_it_stands(
         store=tmp_path / "s.db",
     ) as run:
         assert run.manifest.judge.rubrics["faithful"].startswith("faithful@2")
+
+
+def as_a_mark_would(found: Optimisation) -> Optimisation:
+    """The result as it would be if another pass mark had done the same."""
+    searched, certificate = present(found.result), present(found.certificate)
+    (finalist,) = searched.finalists
+    moved = replace(finalist, shift=present(finalist.shift)._replace(only_shifts=True))
+    recut = replace(certificate, recut=certificate.finalists[0])
+    return replace(found, result=replace(searched, finalists=(moved,)), certificate=recut)
 
 
 def test_it_works_inside_a_running_event_loop(ask: Any) -> None:
@@ -187,6 +205,31 @@ def test_a_reflector_that_costs_more_than_the_cap_is_not_asked(ask: Any, server:
     assert found.cost < 1.0
 
 
+def test_the_judges_price_is_no_price_of_another_model(ask: Any, server: LLMServer) -> None:
+    """A cap of money would count a dear reflector at what the cheap judge costs."""
+    with pytest.raises(SetupError, match="The reflector's price is not known") as unknown:
+        ask(rows(), price="1,2", max_cost=1.0)
+    assert unknown.value.code == "E0406"
+    assert "--reflector-price" in unknown.value.fix
+    assert server.calls == 0
+    # Without a cap of money it may go on, and what is told of money says what it is without.
+    found = ask(rows()[:40], price="1,2")
+    assert found.unpriced >= 1
+    assert f"without {found.unpriced} call" in str(found)
+
+
+def test_a_plan_says_where_a_cap_of_money_cannot_be_kept(ask: Any) -> None:
+    told: list[str] = []
+
+    def decline(ready: Any) -> bool:
+        told.extend(plan_lines(ready))
+        return False
+
+    with pytest.raises(NothingToDo):
+        ask(rows(), max_cost=5.0, confirm=decline)
+    assert any("cannot be kept without the judge's price" in line for line in told)
+
+
 def test_money_for_the_certificate_is_kept_so_that_no_sealed_row_is_opened_in_vain(
     ask: Any,
 ) -> None:
@@ -215,6 +258,9 @@ def test_a_proposer_that_proposes_nothing_ends_the_search_honestly(
     found = ask(rows())
     assert (found.certified, found.rubric, found.path) == (False, None, "")
     assert found.result.ended.startswith("the reflector proposed nothing usable")
+    said = " ".join(str(found).split())
+    assert "no edit was proposed that could be tried" in said
+    assert "Another reflector may do better" in said
 
 
 def test_a_judge_that_fails_on_a_third_of_the_rows_is_not_optimised(
@@ -286,6 +332,13 @@ def test_a_judge_that_fails_when_it_is_asked_again_is_not_optimised(
 )
 def test_only_judges_that_read_a_rubric_are_searched_for_one(judge: str, reads: bool) -> None:
     assert target_of("groundedness", judge).searchable is reads
+
+
+def test_too_few_clusters_name_the_column_that_they_come_from(ask: Any) -> None:
+    with pytest.raises(DataError) as few:
+        ask([{**row, "conversation_id": row["topic"]} for row in rows()])
+    assert few.value.why == "160 rows in 4 clusters, by the column conversation_id"
+    assert "--cluster COLUMN" in few.value.fix
 
 
 def without(field: str) -> list[Row]:

@@ -59,7 +59,8 @@ def optimise(  # plain: a parameter is an option with its help
         str | None, typer.Option(help="Variable with the reflector's key [default: the judge's].")
     ] = None,
     reflector_price: Annotated[
-        str | None, typer.Option(help="IN,OUT in US dollars per million tokens.")
+        str | None,
+        typer.Option(help="IN,OUT in US dollars [default: the judge's, if the same model]."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Where a certified rubric is written [default: ID-N.md].")

@@ -57,11 +57,10 @@ def _edit(one: Tried) -> ReportItem:
     edit = one.edit
     assert edit is not None
     new = edit.new if edit.example is None else parts.example_text(edit.example)
-    outcome = one.dropped or f"taken: it mends {one.mended} of {one.asked}"
     texts = [("Proposed for the errors", one.group), ("Why, as the proposer says", edit.reason)]
     if one.asked:
         counts = f"mends {one.mended} of {one.asked} errors"
         counts += f", breaks {one.broken} of {one.checked} rows that were right"
         texts.append(("On rows to search on", counts))
     told = tuple((name, text) for name, text in texts if text)
-    return ReportItem(EDITS, shorten(str(edit), _TITLE), outcome, told, edit.old, new)
+    return ReportItem(EDITS, shorten(str(edit), _TITLE), one.outcome, told, edit.old, new)

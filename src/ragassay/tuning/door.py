@@ -25,6 +25,7 @@ from ragassay.tuning.splits import SHARES
 from ragassay.tuning.target import target_of
 
 if TYPE_CHECKING:
+    from ragassay.models import Model
     from ragassay.store import Store
 
 CALLS = 2000
@@ -69,7 +70,8 @@ def optimise(  # plain: it is the signature, and what each argument means
     which of two responses is better. labels: rows with a label of people
     each, in any form that `evaluate` reads. judge: who judges; of the offline judge only the pass
     mark can be changed. reflector: the model that proposes edits, None for steps without calls
-    alone; it is reached like the judge where its provider is the same. aim: what is to become
+    alone; it is reached like the judge where its provider is the same, and has the judge's price
+    where it is the same model. aim: what is to become
     better, as a figure or in words ("f1 where precision >= 0.85"). engine: own, gepa, dspy or
     textgrad. max_calls, max_cost: caps of judge and reflector together, over all attempts at the
     same search. shares: of train, validation and sealed rows; split_by: a column that says the part
@@ -79,8 +81,8 @@ def optimise(  # plain: it is the signature, and what each argument means
     for the judge.
 
     The same call again after a stop or a kill goes on where it was, and buys nothing twice. Raises
-    SetupError and DataError (E0205, E0313, E0315, E07xx) for what cannot be optimised, NothingToDo
-    where the plan is declined, BudgetExhausted E0604 where a cap leaves no room for the
+    SetupError and DataError (E0205, E0313, E0315, E0406, E07xx) for what cannot be optimised,
+    NothingToDo where the plan is declined, BudgetExhausted E0604 where a cap leaves no room for the
     certificate, and as `evaluate`.
     """
     target = target_of(metric, judge, rubrics)
@@ -206,6 +208,7 @@ def _run(
         proposer = None
         if asked.proposer and asked.target.searchable:
             model = connect(asked.proposer, **proposer_options)
+            _check_price(model, asked)
             proposer = stack.enter_context(ModelProposer(model, record, spending))
         result = Optimiser(ready, bench, record, spending, watch).run(proposer, out)
         _keep(opened, result, record.runs())
@@ -274,13 +277,31 @@ def _proposer_options(
     api_key_env: str | None,
     price: str | None,
 ) -> dict[str, Any]:
-    """How the proposer is reached: as the judge, where both are of one provider."""
+    """How the proposer is reached: as the judge, where both are of one provider. The judge's price
+    is its own only where it is the same model.
+    """
     given = {"base_url": base_url, "api_key_env": api_key_env, "price": price}
     same = reflector is not None and reflector.partition(":")[0] == judge.partition(":")[0]
     for name in given:
-        if given[name] is None and same:
+        if given[name] is None and (reflector == judge if name == "price" else same):
             given[name] = options.get(name)
     return {**given, "no_network": bool(options.get("no_network")), "concurrency": 1}
+
+
+def _check_price(model: Model, asked: Asked) -> None:
+    """Raise SetupError E0406 where a cap of money cannot be kept for the proposer."""
+    if asked.max_cost is None or model.price(1000, 1000) is not None:
+        return
+    raise SetupError(
+        "E0406",
+        "The reflector's price is not known, so a cost cap cannot be kept.",
+        where=asked.proposer,
+        why="the judge's price is that of another model",
+        fix=(
+            "give --reflector-price IN,OUT (US dollars per million tokens), or cap calls with"
+            " --max-calls; pip install 'ragassay[prices]' knows hosted models"
+        ),
+    )
 
 
 def _outside_loops(work: Callable[[], Optimisation]) -> Optimisation:

@@ -52,9 +52,9 @@ def labels_of(
 ) -> Labels:
     """Read the labels of people and the rows they are of.
 
-    needs: the fields of a row that the judge reads, "a|b" = one of them. cut: the label from which on people pass, None
-    for the usual one of the scale. label, cluster, where, mapping, format: as for
-    `trust.read_labels`. Raises as that; SetupError E0205 where the cut is not known; DataError
+    needs: the fields of a row that the judge reads, "a|b" = one of them. cut: the label from which
+    on people pass, None for the usual one of the scale. label, cluster, where, mapping, format: as
+    for `trust.read_labels`. Raises as that; SetupError E0205 where the cut is not known; DataError
     E0315 where no labelled row has what the judge reads.
     """
     from ragassay.trust.alignment import label_cut
@@ -76,6 +76,7 @@ def labels_of(
         truth=table.label[places] >= passes_from,
         label=table.label[places],
         cluster=table.cluster[places],
+        cluster_field=table.cluster_field,
         columns=_columns(samples, raw, table.label_field),
         rationales=_rationales(raw),
         texts=tuple(_texts(sample) for sample in samples),
@@ -124,6 +125,7 @@ def pair_labels_of(
         truth=truth,
         label=table.label[places],
         cluster=table.cluster[places],
+        cluster_field=table.cluster_field,
         columns=_columns(samples, raw, table.label_field),
         rationales=_rationales(raw),
         texts=tuple(_texts_of_pair(pair) for pair in kept),

@@ -62,7 +62,8 @@ class Optimisation(Reported):
     finalists: names and rubrics in the order in which they were certified, None for the cut.
     result: of the engine; None where nothing was searched. certificate: None where there was no
     candidate, or where the sealed rows are too few to certify anything and stay closed. plan: what
-    the sealed rows can certify. forecast: of the calls. calls, cost: over all attempts. failures:
+    the sealed rows can certify. forecast: of the calls. calls, cost: over all attempts; unpriced:
+    calls of which no price is known, that the cost is without. failures:
     reason -> calls of the reflector without a reply.
     """
 
@@ -94,6 +95,7 @@ class Optimisation(Reported):
     failures: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     base_url: str = ""
+    unpriced: int = 0
 
     @property
     def certified(self) -> bool:
@@ -285,6 +287,7 @@ class Optimiser:
             failures={} if proposer is None else dict(proposer.failures),
             notes=(*asked.labels.notes, *self.division.notes, *self.notes),
             base_url=str(asked.options.get("base_url") or ""),
+            unpriced=self.spending.unpriced,
         )
 
     def _tell(self, phase: str, best: float | None = None) -> None:

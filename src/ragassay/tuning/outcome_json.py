@@ -41,6 +41,7 @@ _AS_THEY_ARE = (
     "forecast",
     "calls",
     "cost",
+    "unpriced",
     "seconds",
     "lost",
     "failures",

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from ragassay.tuning.free_steps import OrdersStep
     from ragassay.tuning.optimise import Asked, Optimisation, Prepared
     from ragassay.tuning.plan import SearchPlan
-    from ragassay.tuning.search import SearchResult
+    from ragassay.tuning.search import SearchResult, Tried
+    from ragassay.tuning.shift import Shift
     from ragassay.tuning.values import LabelledRows
 
 _SHOWN = ("f1", "precision", "recall", "kappa", "balanced_accuracy", "d_prime", "auc")
@@ -108,6 +109,7 @@ def _why_not(result: Optimisation) -> Iterator[str]:
     certificate = result.certificate
     if certificate is None:
         yield _why_no_candidate(result)
+        yield from _what_would_help(result)
         if not result.plan.can_certify:
             yield from _what_certifies(result.plan)
         return
@@ -127,10 +129,24 @@ def _why_no_candidate(result: Optimisation) -> str:
         return f"{closed}. The best candidate, on the rows that it was chosen on: {change}."
     if result.result is None:
         return f"{closed}: {_what_was_tried(result)}{_reason_of_steps(result)}."
-    return (
-        f"{closed}: no candidate was better on the rows to choose on; the search ended because"
-        f" {result.result.ended}."
-    )
+    why = "no candidate was better on the rows to choose on"
+    if not any(one.asked for one in result.result.tried):
+        why = "no edit was proposed that could be tried"
+    return f"{closed}: {why}; the search ended because {result.result.ended}."
+
+
+def _what_would_help(result: Optimisation) -> Iterator[str]:
+    """What the same command needs to get further, where the search came to no candidate."""
+    search = result.result
+    if search is None or result.finalists:
+        return
+    if search.by_cap:
+        yield "The same command with a higher --max-calls or --max-cost goes on where it was."
+    elif not any(one.asked for one in search.tried):
+        yield (
+            "Another reflector may do better, and so may this one where people say why they gave a"
+            " label: a column 'rationale'."
+        )
 
 
 def _reason_of_steps(result: Optimisation) -> str:
@@ -204,9 +220,37 @@ def _certificate(result: Optimisation, certificate: Certification) -> Iterator[B
         f"Gain in {_what_is_raised(result.aim)} {number}"
         f", by {gain.method}; {count(len(certificate.finalists), 'candidate')} tested."
     )
+    yield from _of_a_mark_alone(result, certificate, shown)
     for kept in shown.kept:
         holds = "holds" if kept.holds else "is not shown to hold"
         yield f"{kept.figure} fell by less than {kept.margin:g}: {holds}."
+
+
+def _of_a_mark_alone(
+    result: Optimisation, certificate: Certification, shown: Finalist
+) -> Iterator[str]:
+    """What another pass mark alone gives, and whether a new rubric does more than move one."""
+    if certificate.recut is not None and shown.name != "another pass mark":
+        alone = f"{certificate.recut.gain.difference:+.3f}"
+        yield f"Re-cutting alone, without a word changed, gives {alone} on these rows."
+    shift = _shift_of(result, certificate.printed)
+    if shift is not None and shift.only_shifts:
+        yield (
+            "The new rubric moves the mark and tells rows no better apart: on the rows to choose on"
+            f" d' {shift.before.value:.2f} -> {shift.after.value:.2f}, which may be chance, and"
+            " nearly all verdicts that changed went one way."
+        )
+
+
+def _shift_of(result: Optimisation, place: int) -> Shift | None:
+    """What of the change of a candidate's rubric is a shift of the mark, where that is known."""
+    _, rubric = result.finalists[place]
+    if rubric is None or result.result is None:
+        return None
+    for finalist in result.result.finalists:
+        if finalist.rubric.digest == rubric.digest:
+            return finalist.shift
+    return None
 
 
 def _what_is_raised(aim: Aim) -> str:
@@ -245,7 +289,7 @@ def _changes(result: Optimisation) -> Iterator[Block]:
         if effect.measured:
             yield (
                 f"  alone it mends {effect.gained} and breaks {effect.lost} of {effect.asked}"
-                f" rows{kept}: {shorten(str(effect.edit), 60)}"
+                f" verdicts that the edits change{kept}: {shorten(str(effect.edit), 60)}"
             )
 
 
@@ -270,18 +314,30 @@ def _tried(result: SearchResult, *, details: bool) -> Iterator[Block]:
             yield f"  {shorten(str(one), _LINE - 2)}"
         return
     lines = _distinct(result)
-    for line, times in lines[:_TRIED]:
+    for one, times in lines[:_TRIED]:
         again = f" ({times} times)" if times > 1 else ""
-        yield f"  {shorten(line, _LINE - 2 - len(again))}{again}"
+        yield f"  {_tried_line(one, _LINE - 2 - len(again))}{again}"
     if len(lines) > _TRIED:
         yield f"  and {len(lines) - _TRIED} more (--json, --html)"
 
 
-def _distinct(result: SearchResult) -> list[tuple[str, int]]:
+def _tried_line(one: Tried, width: int) -> str:
+    """An edit and what became of it, which is what a reader looks for: the edit is cut first."""
+    if one.edit is None:
+        return shorten(one.dropped, width)
+    outcome = shorten(one.outcome, width // 2)
+    return f"{shorten(str(one.edit), width - len(outcome) - 3)} ({outcome})"
+
+
+def _distinct(result: SearchResult) -> list[tuple[Tried, int]]:
     """What was tried and how often: what was taken first, then in the order in which it came."""
     taken = [one for one in result.tried if one.edit is not None and not one.dropped]
     rest = [one for one in result.tried if one.edit is None or one.dropped]
-    return list(Counter(str(one) for one in (*taken, *rest)).items())
+    first: dict[str, Tried] = {}
+    for one in (*taken, *rest):
+        first.setdefault(str(one), one)
+    times = Counter(str(one) for one in result.tried)
+    return [(one, times[text]) for text, one in first.items()]
 
 
 def plan_lines(ready: Prepared) -> list[str]:
@@ -322,6 +378,8 @@ def _forecast_lines(ready: Prepared) -> Iterator[str]:
         f" {told.search:,} to search, {told.certificate:,} for the certificate"
     )
     searches = bool(ready.asked.proposer) and ready.asked.target.searchable
+    if told.cost is None and ready.asked.max_cost is not None:
+        yield "  --max-cost cannot be kept without the judge's price: give --price IN,OUT"
     if searches and told.leaves_no_search:
         yield "  the cap leaves no calls to search: give a higher --max-calls"
 
@@ -344,6 +402,8 @@ def _label_line(asked: Asked, rows: LabelledRows) -> str:
     if asked.target.pairs:
         pairs = f"labels: {count(len(rows), 'pair')} in {clusters}"
         return f"{pairs}; people prefer the first response of {passed} of them"
+    if rows.cluster_field:
+        clusters += f" by {shorten(rows.cluster_field, 40)}"
     return (
         f"labels: {count(len(rows), 'row')} in {clusters}; people pass {passed} of them (a label of"
         f" {asked.labels.cut:g} or more)"
@@ -371,7 +431,10 @@ def _ground(result: Optimisation) -> Iterator[str]:
         yield f"The pass mark: {result.step.reason}."
     else:
         yield from _of_orders(result.orders)
-    yield f"Spent: {count(result.calls, 'call')}, {money(result.cost)}, {result.seconds:.0f} s."
+    spent = money(result.cost)
+    if result.cost is not None and result.unpriced:
+        spent += f" without {count(result.unpriced, 'call')} of unknown price (--reflector-price)"
+    yield f"Spent: {count(result.calls, 'call')}, {spent}, {result.seconds:.0f} s."
     for reason, failed in sorted(result.failures.items(), key=lambda item: -item[1])[:2]:
         yield f"{count(failed, 'call')} of the reflector failed: {shorten(reason, 60)}"
     for reason, lost in sorted(result.lost.items(), key=lambda item: -item[1])[:2]:

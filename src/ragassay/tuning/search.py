@@ -115,10 +115,12 @@ class Tried:
 
     def __str__(self) -> str:
         """One line for people and for the proposer."""
-        if self.edit is None:
-            return self.dropped
-        outcome = self.dropped or f"taken: it mends {self.mended} of {self.asked}"
-        return f"{self.edit} ({outcome})"
+        return self.dropped if self.edit is None else f"{self.edit} ({self.outcome})"
+
+    @property
+    def outcome(self) -> str:
+        """What became of it, in words."""
+        return self.dropped or f"taken: it mends {self.mended} of {self.asked}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +148,9 @@ class Finalist:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search came to. ended: why it ended. finalists: at most three, the best first; none
-    where nothing is better than the first rubric on the rows to choose on.
+    """What a search came to. ended: why it ended; by_cap: whether a cap did it. finalists: at most
+    three, the best first; none where nothing is better than the first rubric on the rows to choose
+    on.
     """
 
     finalists: tuple[Finalist, ...]
@@ -155,6 +158,7 @@ class SearchResult:
     steps: tuple[Step, ...]
     calls: int
     ended: str
+    by_cap: bool = False
 
 
 Watch = Callable[[str, int, float], None]
@@ -196,21 +200,26 @@ class _Search:
         try:
             self._begin()
         except NoRoom:
-            return self._result((), "the calls do not suffice to judge the rows of the search")
+            why = "the calls do not suffice to judge the rows of the search"
+            return self._result((), why, by_cap=True)
+        by_cap = False
         try:
             ended = self._look_for_edits()
         except NoRoom:
-            ended = self._spent()
+            ended, by_cap = self._spent(), True
         self.purchases.kept = 0
         try:
             finalists = self._finalists()
         except NoRoom:
-            finalists, ended = (), "the calls were spent before a rubric could be chosen"
-        return self._result(finalists, ended)
+            finalists, by_cap = (), True
+            ended = "the calls were spent before a rubric could be chosen"
+        return self._result(finalists, ended, by_cap)
 
-    def _result(self, finalists: tuple[Finalist, ...], ended: str) -> SearchResult:
+    def _result(
+        self, finalists: tuple[Finalist, ...], ended: str, by_cap: bool = False
+    ) -> SearchResult:
         return SearchResult(
-            finalists, tuple(self.tried), tuple(self.steps), self.bench.calls, ended
+            finalists, tuple(self.tried), tuple(self.steps), self.bench.calls, ended, by_cap
         )
 
     def _spent(self) -> str:

@@ -22,6 +22,8 @@ class Spending:
     kept_cost: float = 0.0
     """US dollars that are kept for the certificate: what is spent now must leave them."""
     ledger: Ledger = field(default_factory=Ledger)
+    unpriced: int = 0
+    """Calls of which no price is known: `cost` is without them."""
 
     @property
     def calls(self) -> int:
@@ -38,6 +40,8 @@ class Spending:
     def add(self, ledger: Ledger) -> None:
         """Count what a step spent."""
         self.ledger = added(self.ledger, ledger)
+        if ledger.confirmed.cost is None:
+            self.unpriced += ledger.confirmed.calls
 
     def left(self) -> dict[str, Any]:
         """What the caps leave, as options of `evaluate`: None where there is no cap."""

@@ -204,18 +204,22 @@ def _check_rows(rows: LabelledRows) -> None:
 def _check_clusters(rows: LabelledRows) -> None:
     clusters = len(np.unique(rows.cluster))
     if clusters < FEWEST_CLUSTERS:
+        by, fix = "", "label more rows, of other documents or questions"
+        if rows.cluster_field:
+            by = f", by the column {shorten(rows.cluster_field)}"
+            fix += "; where it does not say which rows belong together: --cluster COLUMN, or ''"
         raise _too_few(
-            f"{len(rows)} rows in {clusters} clusters",
+            f"{len(rows)} rows in {clusters} clusters{by}",
             f"at least {FEWEST_CLUSTERS} clusters are needed",
+            fix,
         )
 
 
-def _too_few(why: str, what: str) -> DataError:
+def _too_few(
+    why: str, what: str, fix: str = "label more rows, of other documents or questions"
+) -> DataError:
     return DataError(
-        "E0702",
-        f"A judge cannot be optimised on these labels: {what}.",
-        why=why,
-        fix="label more rows, of other documents or questions",
+        "E0702", f"A judge cannot be optimised on these labels: {what}.", why=why, fix=fix
     )
 
 

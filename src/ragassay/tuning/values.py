@@ -36,7 +36,8 @@ class LabelledRows:
     """The labelled rows of a search, n of them.
 
     truth: whether people pass the row. label: n numbers as people gave them. cluster: n codes from
-    0; rows of one cluster are never in two parts. columns: name -> n values as text, "" where there
+    0; rows of one cluster are never in two parts. cluster_field: the user's column that they come
+    from, "" where each row is its own. columns: name -> n values as text, "" where there
     is none: the user's own columns, by which slices are found. rationales: what people wrote to
     their labels, by row. texts: what the judge reads of each row, for the proposer; empty where
     texts are not to be shown.
@@ -49,6 +50,7 @@ class LabelledRows:
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rationales: Mapping[int, str] = field(default_factory=dict)
     texts: tuple[Mapping[str, str], ...] = ()
+    cluster_field: str = ""
 
     def __len__(self) -> int:
         return len(self.ids)
