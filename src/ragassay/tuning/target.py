@@ -118,7 +118,7 @@ def target_of(name: str, judge: str, files: Sequence[str | os.PathLike[str]] = (
     return Target(
         str(metric),
         rated[0],
-        metric.needs,
+        getattr(metric, "needs", declared.needs),  # some parameters need other fields
         _cut_of(metric),
         reads,
         file,
