@@ -334,6 +334,40 @@ def test_only_judges_that_read_a_rubric_are_searched_for_one(judge: str, reads: 
     assert target_of("groundedness", judge).searchable is reads
 
 
+def test_the_column_of_the_parts_is_found_wherever_it_stands(ask: Any) -> None:
+    """Behind more columns than are looked at for slices, under a known name, in an object."""
+    parts = ("train", "validation", "sealed")
+    labels = []
+    for n, row in enumerate(rows()):
+        many = {f"c{k}": str(n % 2) + "x" for k in range(45)}
+        part = parts[n % 5 % 3]
+        labels.append({**row, **many, "group": part, "meta": {"part": part}, "cluster": str(n)})
+
+    def sizes(column: str) -> tuple[int, int, int]:
+        seen = []
+
+        def decline(ready: Any) -> bool:
+            seen.append(ready.division)
+            return False
+
+        with pytest.raises(NothingToDo):
+            ask(labels, split_by=column, confirm=decline)
+        (division,) = seen
+        return len(division.train), len(division.validation), len(division.sealed)
+
+    assert sizes("group") == sizes("meta/part") == (64, 64, 32)
+
+
+def test_a_run_that_fails_inside_a_search_is_gone_on_with_by_the_same_command(
+    ask: Any, server: LLMServer
+) -> None:
+    server.fault_for = lambda body: "401"
+    with pytest.raises(ProviderError) as refused:
+        ask(rows())
+    assert refused.value.code == "E0403"
+    assert refused.value.fix.endswith("; then go on with: the same command")
+
+
 def test_too_few_clusters_name_the_column_that_they_come_from(ask: Any) -> None:
     with pytest.raises(DataError) as few:
         ask([{**row, "conversation_id": row["topic"]} for row in rows()])

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragassay.core import (
+    MEASURING,
     EnvironmentFailure,
     Ledger,
     Manifest,
@@ -68,7 +69,7 @@ class Session:
         self._retry_failed = retry_failed
         self._watch = harmless(watch, tell)
         self._tell = tell
-        self._resume_command = resume_command(manifest.run_id, store.location)
+        self._resume_command = _command_to_go_on(manifest, store)
         seconds_before = 0.0 if before is None else before.seconds
         self._state = StateWriter(store, manifest.run_id, seconds_before)
         self._ledger: Callable[[], Ledger] = Ledger
@@ -378,3 +379,12 @@ class Session:
         """With fewer calls at once a run takes less memory."""
         concurrency = max(1, self._plan.options.concurrency // 4)
         error.fix += f"; then go on with: {self._resume_command} --concurrency {concurrency}"
+
+
+def _command_to_go_on(manifest: Manifest, store: Store) -> str:
+    """The command that goes on with a run. One that measures a judge is a step of a command, which
+    goes on as a whole.
+    """
+    if manifest.name.startswith(MEASURING):
+        return "the same command"
+    return resume_command(manifest.run_id, store.location)

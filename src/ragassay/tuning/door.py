@@ -92,6 +92,7 @@ def optimise(  # plain: it is the signature, and what each argument means
         "where": where,
         "mapping": mapping,
         "format": format,
+        "parts": split_by,
     }
     if target.pairs:
         _check_no_cut(cut)

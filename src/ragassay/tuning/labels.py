@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragassay.core import DataError, Sample, SetupError, shorten
+from ragassay.datasets import walk_path
 from ragassay.datasets.names import ALIASES
 from ragassay.trust.label_table import LabelTable, absent, number_of, read_labels
 from ragassay.trust.measure.context import LabelSource
@@ -49,12 +50,14 @@ def labels_of(
     where: Sequence[str] = (),
     mapping: Mapping[str, str] | None = None,
     format: str | None = None,
+    parts: str | None = None,
 ) -> Labels:
     """Read the labels of people and the rows they are of.
 
     needs: the fields of a row that the judge reads, "a|b" = one of them. cut: the label from which
-    on people pass, None for the usual one of the scale. label, cluster, where, mapping, format: as
-    for `trust.read_labels`. Raises as that; SetupError E0205 where the cut is not known; DataError
+    on people pass, None for the usual one of the scale. parts: the column that says train,
+    validation or sealed, None where there is none. label, cluster, where, mapping, format: as for
+    `trust.read_labels`. Raises as that; SetupError E0205 where the cut is not known; DataError
     E0315 where no labelled row has what the judge reads.
     """
     from ragassay.trust.alignment import label_cut
@@ -77,7 +80,7 @@ def labels_of(
         label=table.label[places],
         cluster=table.cluster[places],
         cluster_field=table.cluster_field,
-        columns=_columns(samples, raw, table.label_field),
+        columns=_columns(samples, raw, table.label_field, parts),
         rationales=_rationales(raw),
         texts=tuple(_texts(sample) for sample in samples),
     )
@@ -96,9 +99,10 @@ def pair_labels_of(
     where: Sequence[str] = (),
     mapping: Mapping[str, str] | None = None,
     format: str | None = None,
+    parts: str | None = None,
 ) -> Labels:
     """Read pairs of responses with a label that says which one is better, as `ragassay benchmark`
-    takes them. People pass a pair whose first response is the better one.
+    takes them. People pass a pair whose first response is the better one. parts: as of `labels_of`.
 
     Raises as `read_labels`; SetupError E0205 where the labels say something else, or no row holds
     two responses; DataError E0702 where it is the same response in all pairs.
@@ -126,7 +130,7 @@ def pair_labels_of(
         label=table.label[places],
         cluster=table.cluster[places],
         cluster_field=table.cluster_field,
-        columns=_columns(samples, raw, table.label_field),
+        columns=_columns(samples, raw, table.label_field, parts),
         rationales=_rationales(raw),
         texts=tuple(_texts_of_pair(pair) for pair in kept),
     )
@@ -228,12 +232,21 @@ def _rationales(records: Sequence[Mapping[str, object]]) -> dict[int, str]:
 
 
 def _columns(
-    samples: Sequence[Sample], records: Sequence[Mapping[str, object]], label: str
+    samples: Sequence[Sample],
+    records: Sequence[Mapping[str, object]],
+    label: str,
+    parts: str | None,
 ) -> dict[str, tuple[str, ...]]:
-    """The user's columns that divide the rows: those of few short values, and the slices."""
+    """The user's columns that divide the rows: those of few short values, the slices, and the one
+    that says the part, whatever its values and wherever it stands.
+    """
     columns: dict[str, tuple[str, ...]] = {}
+    if parts is not None:
+        named = tuple(_value(walk_path(record, parts)) for record in records)
+        if any(named):
+            columns[parts] = named
     for name in _names(sample.slices for sample in samples):
-        columns[name] = tuple(sample.slices.get(name, "") for sample in samples)
+        columns.setdefault(name, tuple(sample.slices.get(name, "") for sample in samples))
     known = {*ALIASES, label, "judges"}.union(*ALIASES.values(), *RESPONSES)
     for name in _names(records):
         if name in known or name in columns or len(columns) >= _MOST_COLUMNS:
