@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ragassay.core import shorten
 from ragassay.judges.rubric_file import rubric_text
-from ragassay.report import number_words
 from ragassay.runs.report_items import ReportItem
 from ragassay.tuning import parts
+from ragassay.tuning.reports import gained
 
 if TYPE_CHECKING:
     from ragassay.judges import Rubric
@@ -41,9 +41,8 @@ def _candidate(
     if tested is None:
         outcome = "not tested on the sealed rows"
     else:
-        gain = number_words(tested.gain.difference, tested.gain.interval, sign=True)
         why = "; ".join(tested.objections) or "certified"
-        outcome = f"{gain} in {result.aim.title} on {tested.rows} sealed rows: {why}"
+        outcome = f"{gained(result.aim, tested)} on {tested.rows} sealed rows: {why}"
     if rubric is None:
         texts = (("The pass mark", result.step.reason),)
         if result.orders is not None:

@@ -52,11 +52,8 @@ def _outcome(result: Optimisation) -> Iterator[str]:
         yield f"No certified gain: {result.metric} stays as it is."
         yield from _why_not(result)
         return
-    changes = [_change(result.aim.figure, result.aim.title, chosen)]
-    if result.aim.mark is not None:
-        figure = result.aim.mark.figure
-        changes.append(_change(figure, title_of(figure), chosen))
-    yield f"Certified: {', '.join(changes)} on rows that the search never saw (p = {chosen.p:.2g})."
+    changes = _changes_of(result.aim, chosen)
+    yield f"Certified: {changes} on rows that the search never saw (p = {chosen.p:.2g})."
     if result.orders is not None:
         yield from _use_on_pairs(result)
         return
@@ -91,6 +88,14 @@ def _judged_by(result: Optimisation) -> str:
     return "".join(f" --{name} {shlex.quote(value)}" for name, value in options.items() if value)
 
 
+def _changes_of(aim: Aim, finalist: Finalist) -> str:
+    """The figure of the aim before and after, and that of its mark."""
+    changes = [_change(aim.figure, aim.title, finalist)]
+    if aim.mark is not None:
+        changes.append(_change(aim.mark.figure, title_of(aim.mark.figure), finalist))
+    return ", ".join(changes)
+
+
 def _change(figure: str, title: str, finalist: Finalist) -> str:
     """A figure before and after: "F1 0.712 -> 0.803"."""
     before = finalist.before.figures.get(figure, finalist.gain.before)
@@ -114,10 +119,18 @@ def _why_not(result: Optimisation) -> Iterator[str]:
             yield from _what_certifies(result.plan)
         return
     for finalist in certificate.finalists:
-        why = "; ".join(finalist.objections)
-        gain = number_words(finalist.gain.difference, finalist.gain.interval, sign=True)
-        yield f"{finalist.name}: {gain} in {result.aim.title}: {why}"
+        yield f"{finalist.name}: {gained(result.aim, finalist)}: {'; '.join(finalist.objections)}"
     yield _rows_for(certificate.finalists[certificate.printed], len(result.split.rows))
+
+
+def gained(aim: Aim, finalist: Finalist) -> str:
+    """What a candidate gains. With a mark the tested value is not the figure alone, and its gain
+    would be read as one of the figure.
+    """
+    if aim.mark is not None:
+        return _changes_of(aim, finalist)
+    gain = number_words(finalist.gain.difference, finalist.gain.interval, sign=True)
+    return f"{gain} in {aim.title}"
 
 
 def _why_no_candidate(result: Optimisation) -> str:
@@ -125,7 +138,10 @@ def _why_no_candidate(result: Optimisation) -> str:
     closed = "The sealed rows were not opened"
     if result.finalists and result.result is not None and result.result.finalists:
         best = result.result.finalists[0]
-        change = f"{result.aim.title} {best.before:.3f} -> {best.score:.3f}"
+        # An aim is a value to raise; a cost is told as what it is.
+        sign = -1 if result.aim.figure == "cost" and result.aim.mark is None else 1
+        raised = _what_is_raised(result.aim)
+        change = f"{raised} {sign * best.before:.3f} -> {sign * best.score:.3f}"
         return f"{closed}. The best candidate, on the rows that it was chosen on: {change}."
     if result.result is None:
         return f"{closed}: {_what_was_tried(result)}{_reason_of_steps(result)}."
@@ -236,9 +252,9 @@ def _of_a_mark_alone(
     shift = _shift_of(result, certificate.printed)
     if shift is not None and shift.only_shifts:
         yield (
-            "The new rubric moves the mark and tells rows no better apart: on the rows to choose on"
-            f" d' {shift.before.value:.2f} -> {shift.after.value:.2f}, which may be chance, and"
-            " nearly all verdicts that changed went one way."
+            "The new rubric may do no more than move the mark: nearly all verdicts that changed"
+            f" went one way, and d' {shift.before.value:.2f} -> {shift.after.value:.2f} on the rows to"
+            " choose on is within chance."
         )
 
 
