@@ -17,7 +17,7 @@ from ragassay.tuning.guard import EditGuard, shingles
 from ragassay.tuning.prune import sign_test
 from ragassay.tuning.search import SearchResult, SearchTask, Tried, search
 from ragassay.tuning.shift import cut_for_aim, separation, shift
-from ragassay.tuning.values import BoolArray, LabelledRows
+from ragassay.tuning.values import BoolArray, LabelledRows, ProposerTask
 from support.rubric_world import (
     HOSTILE,
     RubricWorld,
@@ -144,6 +144,25 @@ def test_nothing_of_a_hostile_proposer_reaches_a_rubric(manner):
         assert result.finalists == ()
         assert "nothing usable" in result.ended
         assert bench.calls < 500
+
+
+def test_a_proposer_that_says_the_same_again_and_again_is_not_paid_for_ever():
+    world = RubricWorld(3)
+    bench = WorldBench(world)
+    asked = []
+
+    class Parrot:
+        def propose(self, task: ProposerTask) -> str:
+            bench.room_for(1)
+            bench.proposals += 1
+            asked.append(task)
+            return '{"edits":[{"action":"add","part":"criterion","text":"Think twice."}]}'
+
+    parts = world.parts[:2]
+    task = SearchTask(world.rubric, world.rows, *parts, accuracy, 3_000, slices=world.slices)
+    result = search(task, bench, Parrot())
+    assert result.ended == "the reflector proposed nothing new 24 times in a row"
+    assert 24 <= len(asked) <= 40
 
 
 def test_where_nothing_can_be_gained_an_edit_is_rarely_a_finalist():

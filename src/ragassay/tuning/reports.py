@@ -158,7 +158,7 @@ def _what_would_help(result: Optimisation) -> Iterator[str]:
         return
     if search.by_cap:
         yield "The same command with a higher --max-calls or --max-cost goes on where it was."
-    elif not any(one.asked for one in search.tried):
+    elif search.ended.startswith("the reflector"):
         yield (
             "Another reflector may do better, and so may this one where people say why they gave a"
             " label: a column 'rationale'."
@@ -253,8 +253,8 @@ def _of_a_mark_alone(
     if shift is not None and shift.only_shifts:
         yield (
             "The new rubric may do no more than move the mark: nearly all verdicts that changed"
-            f" went one way, and d' {shift.before.value:.2f} -> {shift.after.value:.2f} on the rows to"
-            " choose on is within chance."
+            f" went one way, and d' {shift.before.value:.2f} -> {shift.after.value:.2f} on the rows"
+            " to choose on is within chance."
         )
 
 

@@ -9,6 +9,7 @@ what became of it, and one that was dropped may win when it is proposed again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import ceil
@@ -43,6 +44,9 @@ BATCH, CONTROLS = 6, 3
 # One round in so many goes on from another rubric than the best.
 _BEST_ROUNDS = 2
 _MOST_SILENT = 12
+# Rounds in a row of edits that were all tried so often before: a reflector that says the same again
+# is paid for nothing. Proposed again an edit may win, but not for ever.
+_MOST_REPEATED, _OFTEN = 24, 3
 # The evidence that an edit needs: a Bayes factor, which grows with the number that were tried.
 _NEEDED, _TRIES_FOR_TWICE, _NEEDED_LATER = 8.0, 30, 5.0
 # The Bayes factor below which an edit is given up: at first soon, later only after all errors, as
@@ -184,6 +188,7 @@ class _Search:
     tried: list[Tried] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     silent: int = 0
+    repeated: int = 0
     round: int = 0
 
     def __post_init__(self) -> None:
@@ -193,6 +198,7 @@ class _Search:
         self.purchases = task.purchases(self.bench)
         self.groups = Groups(task.train, task.rows.truth, task.slices)
         self.seen = np.zeros(len(task.rows), np.int64)
+        self.proposed: Counter[str] = Counter()
         self.archive: list[State] = []
         self.by_slice: list[IntArray] = []
 
@@ -267,7 +273,7 @@ class _Search:
     # -- batches
 
     def _look_for_edits(self) -> str:
-        while self.silent < _MOST_SILENT:
+        while self.silent < _MOST_SILENT and self.repeated < _MOST_REPEATED:
             group = self.groups.next(self.parent.passes, self.parent.judged)
             if group is None:
                 if not self._restart():
@@ -281,6 +287,8 @@ class _Search:
             if not won:
                 self.groups.failed(group)
             self._tell("search")
+        if self.repeated >= _MOST_REPEATED:
+            return f"the reflector proposed nothing new {self.repeated} times in a row"
         return f"the reflector proposed nothing usable {self.silent} times in a row"
 
     def _too_few_errors(self) -> str:
@@ -389,7 +397,10 @@ class _Search:
             raise self.purchases.no_room(stopped) from stopped
         before = len(self.tried)
         edits = self._edits(group, reply, [*batch.tolist(), *controls.tolist()])
+        is_new = any(self.proposed[str(edit)] < _OFTEN for edit in edits)
+        self.proposed.update(str(edit) for edit in edits)
         won = [self._try_edit(group, edit, batch, at_risk) for edit in edits]
+        self.repeated = 0 if is_new or any(won) else self.repeated + 1
         self.silent = 0 if any(one.asked for one in self.tried[before:]) else self.silent + 1
         return any(won)
 
