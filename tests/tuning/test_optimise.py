@@ -380,6 +380,23 @@ def test_a_run_that_fails_inside_a_search_is_gone_on_with_by_the_same_command(
     assert refused.value.fix.endswith("; then go on with: the same command")
 
 
+@pytest.mark.parametrize("out", ["nowhere/new.md", "faithful.md"])
+def test_a_rubric_that_could_not_be_written_is_told_before_anything_is_paid(
+    ask: Any, server: LLMServer, out: str
+) -> None:
+    with pytest.raises(SetupError) as refused:
+        ask(rows(), out=out)
+    assert refused.value.code == "E0107"
+    assert server.calls == 0
+
+
+def test_too_few_rows_say_which_were_left_out(ask: Any) -> None:
+    labels = [{**row, "label": row["label"] if n < 20 else None} for n, row in enumerate(rows())]
+    with pytest.raises(DataError) as few:
+        ask(labels)
+    assert few.value.why == "20 labelled rows; 140 of 160 rows have no label and are left out"
+
+
 def test_too_few_clusters_name_the_column_that_they_come_from(ask: Any) -> None:
     with pytest.raises(DataError) as few:
         ask([{**row, "conversation_id": row["topic"]} for row in rows()])

@@ -22,7 +22,7 @@ from ragassay.tuning.optimise import Asked, Optimisation, Optimiser, Prepared, W
 from ragassay.tuning.record import SearchRecord, opened_by_another
 from ragassay.tuning.spending import Spending
 from ragassay.tuning.splits import SHARES
-from ragassay.tuning.target import target_of
+from ragassay.tuning.target import Target, target_of
 
 if TYPE_CHECKING:
     from ragassay.models import Model
@@ -81,11 +81,13 @@ def optimise(  # plain: it is the signature, and what each argument means
     for the judge.
 
     The same call again after a stop or a kill goes on where it was, and buys nothing twice. Raises
-    SetupError and DataError (E0205, E0313, E0315, E0406, E07xx) for what cannot be optimised,
+    SetupError and DataError (E0107, E0205, E0313, E0315, E0406, E07xx) for what cannot be done,
     NothingToDo where the plan is declined, BudgetExhausted E0604 where a cap leaves no room for the
     certificate, and as `evaluate`.
     """
     target = target_of(metric, judge, rubrics)
+    if target.searchable:
+        _check_out(target, out, labels, rubrics)
     reading: dict[str, Any] = {
         "label": label,
         "cluster": cluster,
@@ -162,6 +164,20 @@ def _asking(asked: Asked, store: str | os.PathLike[str] | None) -> Asking:
     known = round((each.calls - now.calls) / rows * every)
     cost = None if each.cost is None else each.cost / max(1, each.calls)
     return Asking(each.calls / rows, cost, known, orders=2 if target.pairs else 1)
+
+
+def _check_out(
+    target: Target,
+    out: str | os.PathLike[str] | None,
+    labels: object,
+    rubrics: Sequence[str | os.PathLike[str]],
+) -> None:
+    """Raise SetupError E0107, before anything is paid, where a new rubric could not be written."""
+    from ragassay.report import check_output_file
+
+    path = Path(out) if out is not None else Path(f"{target.rubric.id}-new.md")
+    others = [*rubrics, *([labels] if isinstance(labels, str | os.PathLike) else [])]
+    check_output_file(path, *map(Path, others))
 
 
 def _check_no_cut(cut: float | None) -> None:

@@ -67,7 +67,16 @@ def labels_of(
     )
     passes_from = label_cut(table) if cut is None else cut
     opened = LabelSource(source, mapping, format)
-    by_id = {sample.id: sample for sample in opened.samples(table.ids)}
+    try:
+        by_id = {sample.id: sample for sample in opened.samples(table.ids)}
+    except SetupError as error:
+        if error.code == "E0307":
+            # No column is known by its name, as in a file of ids and labels. The advice is for a
+            # run of the rows; its guesses of columns hold here as well.
+            _, _, named = error.fix.partition("--map ")
+            error.fix = "give the labels with their rows, or name the columns"
+            error.fix += f": --map {named}" if named else ""
+        raise
     records = opened.records(table.ids)
     places = [n for n, row_id in enumerate(table.ids) if not _lacks(by_id.get(row_id), needs)]
     if not places:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ragassay.core import BudgetExhausted, ProviderError, digest, shorten
+from ragassay.core import BudgetExhausted, DataError, ProviderError, digest, shorten
 from ragassay.judges import Rubric
 from ragassay.judges.rubric_file import rubric_text
 from ragassay.report.tables import Block, Reported
@@ -186,7 +186,14 @@ class Prepared:
 def prepared(asked: Asked, asking: Asking) -> Prepared:
     """Divide the rows and plan; nothing is asked yet. Raises as `split` and `engine`."""
     engine(asked.engine)  # one that cannot be used is told before anything is paid
-    division = split(asked.labels.rows, shares=asked.shares, column=asked.split_by, seed=asked.seed)
+    try:
+        division = split(
+            asked.labels.rows, shares=asked.shares, column=asked.split_by, seed=asked.seed
+        )
+    except DataError as error:
+        # Where rows are too few, those that were left out may be the reason.
+        error.why = "; ".join(filter(None, [error.why, *asked.labels.notes]))
+        raise
     plan = search_plan(
         asked.aim,
         division.clusters_of(Part.SEALED),

@@ -147,8 +147,9 @@ class Texts:
                 continue
             if one.score > one.before:
                 found.append(one)
+        by_cap = ended == "the calls are spent"
         return SearchResult(
-            tuple(found), tuple(self.tried), tuple(self.steps), self.bench.calls, ended
+            tuple(found), tuple(self.tried), tuple(self.steps), self.bench.calls, ended, by_cap
         )
 
 
