@@ -33,7 +33,7 @@ def test_labels_without_rows_are_told_which_columns_to_name() -> None:
 def test_a_file_of_ids_and_labels_alone_is_told_what_is_missing(tmp_path: Path) -> None:
     file = tmp_path / "labels.csv"
     file.write_text("id,label\n" + "".join(f"r{n},{n % 2}\n" for n in range(4)))
-    with pytest.raises(SetupError, match="No column of labels.csv") as lacking:
+    with pytest.raises(SetupError, match=r"No column of labels\.csv") as lacking:
         labels_of(file, target_of("groundedness", JUDGE).needs)
     assert lacking.value.fix.startswith("give the labels with their rows, or name the columns:")
     assert "ragassay evaluate" not in lacking.value.fix

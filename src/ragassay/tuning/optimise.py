@@ -56,7 +56,8 @@ class Optimisation(Reported):
     its provider's own. aim: as it was understood.
     certified: whether a candidate is certified; rubric, metric_after: what to use then, the new
     rubric, or the metric at its new pass mark; None and "" else. path: the rubric's file. baseline,
-    noise: of the judge as it is, on the rows to search and choose on. step: the cut refitted.
+    noise: of the judge as it is, on the rows to search and choose on; table: its tp, fp, fn, tn
+    there. step: the cut refitted.
     orders: of pairs of responses, what asking in both orders gains, None else; both_orders: whether
     that is certified. slices: where it errs most.
     finalists: names and rubrics in the order in which they were certified, None for the cut.
@@ -96,6 +97,7 @@ class Optimisation(Reported):
     notes: tuple[str, ...] = ()
     base_url: str = ""
     unpriced: int = 0
+    table: tuple[float, ...] = ()
 
     @property
     def certified(self) -> bool:
@@ -295,6 +297,7 @@ class Optimiser:
             notes=(*asked.labels.notes, *self.division.notes, *self.notes),
             base_url=str(asked.options.get("base_url") or ""),
             unpriced=self.spending.unpriced,
+            table=tuple(baseline.table(truth).tolist()),
         )
 
     def _tell(self, phase: str, best: float | None = None) -> None:

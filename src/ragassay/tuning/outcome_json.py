@@ -34,6 +34,7 @@ _AS_THEY_ARE = (
     "both_orders",
     "path",
     "baseline",
+    "table",
     "noise",
     "step",
     "orders",

@@ -13,6 +13,7 @@ from ragassay.core import shorten
 from ragassay.report import number_words
 from ragassay.report.tables import Block, Table
 from ragassay.report.wording import count, money
+from ragassay.scoring import coefficients
 from ragassay.tuning.aim import PENALTY, Aim, title_of
 from ragassay.tuning.differences import differences
 from ragassay.tuning.values import Part
@@ -168,7 +169,7 @@ def _what_would_help(result: Optimisation) -> Iterator[str]:
 def _reason_of_steps(result: Optimisation) -> str:
     """Why no step without a search is a candidate."""
     if result.orders is None:
-        return result.step.reason
+        return result.step.reason.replace("it stays: ", "the pass mark stays, for ", 1)
     if result.orders.taken:
         return "asking in both orders is no gain on the pairs to choose on"
     return f"asking in both orders: {result.orders.reason}"
@@ -442,6 +443,7 @@ def _ground(result: Optimisation) -> Iterator[str]:
         aim = aim.partition(";")[0]  # both kinds of error are one
     yield f"Aim: {aim}."
     yield f"Rows: {parts}."
+    yield from _as_it_is(result)
     yield f"Noise: {result.noise.sentence()}."
     if result.orders is None:
         yield f"The pass mark: {result.step.reason}."
@@ -456,6 +458,25 @@ def _ground(result: Optimisation) -> Iterator[str]:
     for reason, lost in sorted(result.lost.items(), key=lambda item: -item[1])[:2]:
         yield f"{count(lost, 'verdict')} lost: {shorten(reason, 60)}"
     yield from result.notes
+
+
+def _as_it_is(result: Optimisation) -> Iterator[str]:
+    """How right the judge is as it is, where no sealed rows were opened that would show it."""
+    if result.certificate is not None or not result.table:
+        return
+    table = np.array(result.table)
+    value = float(result.aim.figure_of(table))
+    if result.aim.figure == "cost":
+        value = abs(value)  # an aim is a value to raise; a cost is told as what it is
+    words = f"{result.aim.title} {value:.3f}"
+    if result.aim.mark is not None:
+        mark = result.aim.mark.figure
+        words += f", {title_of(mark)} {float(coefficients.binary(mark, table)):.3f}"
+    cells = " / ".join(f"{cell:g}" for cell in result.table)
+    yield (
+        f"The judge as it is, on {table.sum():,.0f} rows to search and choose on: {words} (tp / fp"
+        f" / fn / tn: {cells})."
+    )
 
 
 def _of_orders(step: OrdersStep) -> Iterator[str]:
