@@ -455,6 +455,26 @@ def test_a_search_that_is_killed_goes_on_and_buys_nothing_twice(
     assert server.stats()["calls"] <= 1200
 
 
+def test_a_search_that_is_stopped_says_how_it_goes_on(tmp_path: Path, server: LLMServer) -> None:
+    """And where the rows are sent, once for all its steps, without the forecast of each."""
+    (tmp_path / "faithful.md").write_text(RUBRIC)
+    (tmp_path / "labels.jsonl").write_text(labelled_rows())
+    server.latency = 0.2
+    command = [sys.executable, "-m", "ragassay", "optimise", "faithful", "--yes"]
+    command += ["--rubric", "faithful.md", "--labels", "labels.jsonl"]
+    command += ["--judge", "openai:judge", "--base-url", server.url]
+    running = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, encoding="utf-8")
+    deadline = time.monotonic() + 300
+    while server.calls < 20 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=300)
+    assert running.returncode == 130
+    assert said.splitlines()[-1] == "Stopped: the same command goes on where it was"
+    assert said.count("sent to 127.0.0.1") == 1
+    assert "about 113 calls and" not in said
+
+
 def test_the_offline_judge_changes_its_pass_mark_alone(tmp_path: Path) -> None:
     labels = [{**row, "label": row["label"]} for row in rows()]
     found = ragassay.optimise("groundedness", labels, store=tmp_path / "s.db", aim="accuracy")

@@ -76,9 +76,10 @@ def optimise(  # plain: a parameter is an option with its help
     json_: JsonOption = False,
 ) -> None:
     """Improve a judge's rubric, and change it only where the gain is certified."""
-    from ragassay.core import NothingToDo
+    from ragassay.core import Interrupted, NothingToDo
     from ragassay.report import check_output_file
     from ragassay.report.blocks_html import write_blocks_html
+    from ragassay.trust.measure.capped_runs import once_each
     from ragassay.tuning.door import optimise as run
     from ragassay.tuning.outcome_json import optimisation_json
     from ragassay.tuning.reports import optimisation_report, plan_lines
@@ -119,8 +120,12 @@ def optimise(  # plain: a parameter is an option with its help
             store=store,
             confirm=confirm,
             watch=shown,
+            tell=once_each(_note_of_step),
             **judging,
         )
+    except KeyboardInterrupt:
+        note("Stopped: the same command goes on where it was")
+        raise Interrupted from None
     except NothingToDo as declined:
         if forecast and declined.code == "E0707":
             return
@@ -133,6 +138,14 @@ def optimise(  # plain: a parameter is an option with its help
         title = f"Optimisation of {result.metric}"
         write_blocks_html(title, optimisation_report(result, details=True), html)
         note(f"wrote {html}")
+
+
+def _note_of_step(line: str) -> None:
+    """Pass on what a step of the search says, but for its own forecast: the plan has said what the
+    whole will take.
+    """
+    if not line.startswith("about "):
+        note(line)
 
 
 def _confirmed() -> bool:
@@ -168,24 +181,28 @@ class _Progress:
     """Prints a line for each phase, and one now and then while it lasts."""
 
     _EVERY = 100
+    _SECONDS = 30.0  # after which a line comes in any case
     _SOONEST = 20  # calls after which a rate is known
 
     def __init__(self) -> None:
-        self._phase, self._calls = "", 0
+        self._phase, self._calls, self._last = "", 0, 0.0
         self._first: tuple[float, int] | None = None
 
     def __call__(self, told: Progress) -> None:
         now = time.monotonic()
         if self._first is None:
             self._first = (now, told.calls)
-        if told.phase == self._phase and told.calls - self._calls < self._EVERY:
+        is_soon = told.calls - self._calls < self._EVERY and now - self._last < self._SECONDS
+        if told.phase == self._phase and is_soon:
             return
-        self._phase, self._calls = told.phase, told.calls
+        self._phase, self._calls, self._last = told.phase, told.calls, now
         words = f"{told.phase}: {told.calls:,} of at most {told.most_calls:,} calls"
         if told.cost:
             words += f", ${told.cost:.2f}"
         if told.best is not None:
             words += f", best so far {told.best:.3f}"
+        if told.waiting:
+            words += f", waiting: {told.waiting}"
         note(words + self._left(told, now))
 
     def _left(self, told: Progress, now: float) -> str:

@@ -7,7 +7,7 @@ asked about once under each version, whoever asks, in this search or in a later 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,11 +34,14 @@ from ragassay.tuning.values import Answers, BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from ragassay.metrics import Metric
+    from ragassay.runs.progress import Progress
     from ragassay.runs.run import Run
 
 MOST_LOST = 1 / 3
 """Share of lost verdicts from which a judge cannot be measured."""
 _NEITHER = 0.5
+RunWatch = Callable[[int, float | None, str], None]
+"""Told of calls and US dollars so far, over all steps, and of why calls wait now ("")."""
 
 
 @dataclass
@@ -63,6 +66,8 @@ class StoreBench:
     options: Mapping[str, Any] = field(default_factory=dict)
     attempts: dict[str, Attempts] = field(default_factory=dict)
     lower_is_better: bool = False
+    watch: RunWatch | None = None
+    """Told while rows are judged."""
     lost: dict[str, int] = field(default_factory=dict)
     """Reason -> verdicts lost so far."""
 
@@ -94,17 +99,27 @@ class StoreBench:
                 store=self.store,
                 name=f"{MEASURING}optimise {self.metric}",
                 keep=self.record.keep(step),
-                **self.options,
+                **{**self.options, **self._watching},
                 **self._caps(),
             )
         with run:
             self.spending.add(run.ledger)
-            _raise_if_stopped(run)
+            _raise_if_stopped(run, self.options.get("tell"))
             return self._answers(run, len(chosen))
 
     @property
     def _watching(self) -> dict[str, Any]:
-        return {name: self.options[name] for name in ("watch", "tell") if name in self.options}
+        watching = {name: self.options[name] for name in ("tell",) if name in self.options}
+        return watching if self.watch is None else {**watching, "watch": self._told}
+
+    def _told(self, progress: Progress) -> None:
+        """Pass on how far a run is."""
+        if self.watch is None:
+            return
+        sofar = self.spending.ledger.confirmed + progress.ledger().confirmed
+        cost = 0.0 if not sofar.calls else sofar.cost
+        calls = self.spending.calls + progress.ledger().confirmed.calls
+        self.watch(calls, cost, progress.traffic.waiting)
 
     def _caps(self) -> dict[str, Any]:
         return {name: left for name, left in self.spending.left().items() if left is not None}
@@ -173,8 +188,8 @@ def _marked(score: Score) -> float:
     return min(1.0, max(0.0, value))
 
 
-def _raise_if_stopped(run: Run) -> None:
-    """Raise where a run did not get through its rows."""
+def _raise_if_stopped(run: Run, tell: Callable[[str], None] | None) -> None:
+    """Raise where a run did not get through its rows. tell: told how a stopped search goes on."""
     if run.state is RunState.FINISHED:
         return
     if run.state is RunState.BUDGET:
@@ -185,4 +200,7 @@ def _raise_if_stopped(run: Run) -> None:
             why=run.stop_reason,
             fix="the same command with a higher --max-calls or --max-cost goes on where it was",
         )
-    raise Interrupted("Stopped: the same command goes on where it was")
+    message = "Stopped: the same command goes on where it was"
+    if tell is not None:
+        tell(message)
+    raise Interrupted(message)

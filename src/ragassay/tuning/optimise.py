@@ -162,6 +162,7 @@ class Progress:
 
     calls, cost: so far, over all attempts; cost in US dollars, None where no price is known.
     most_calls: its cap. best: the best value of the aim so far, None before the baseline is known.
+    waiting: why no call is made now, "" where none waits.
     """
 
     phase: str
@@ -169,6 +170,7 @@ class Progress:
     cost: float | None
     most_calls: int
     best: float | None
+    waiting: str = ""
 
 
 Watch = Callable[[Progress], None]
@@ -236,6 +238,9 @@ class Optimiser:
         self.caps = SearchCaps(asked.max_calls, asked.max_cost)
         self.asking = Asking()
         self.notes: list[str] = []
+        self.at: tuple[str, float | None] = ("", None)
+        if watch is not None:
+            bench.watch = self._told_by_run
         self.open_rows = np.sort(np.concatenate([division.train, division.validation]))
 
     def run(self, proposer: ModelProposer | None, out: Path | None = None) -> Optimisation:
@@ -295,12 +300,22 @@ class Optimiser:
             lost=dict(self.bench.lost),
             failures={} if proposer is None else dict(proposer.failures),
             notes=(*asked.labels.notes, *self.division.notes, *self.notes),
-            base_url=str(asked.options.get("base_url") or ""),
-            unpriced=self.spending.unpriced,
             table=tuple(baseline.table(truth).tolist()),
+            **self._of_the_asking(),
         )
 
+    def _of_the_asking(self) -> dict[str, Any]:
+        """How the judge was reached, and which calls have no price."""
+        base_url = str(self.asked.options.get("base_url") or "")
+        return {"base_url": base_url, "unpriced": self.spending.unpriced}
+
+    def _told_by_run(self, calls: int, cost: float | None, waiting: str) -> None:
+        if self.watch is not None:
+            phase, best = self.at
+            self.watch(Progress(phase, calls, cost, self.asked.max_calls, best, waiting))
+
     def _tell(self, phase: str, best: float | None = None) -> None:
+        self.at = (phase, best)
         if self.watch is not None:
             spending = self.spending
             told = Progress(phase, spending.calls, spending.cost, self.asked.max_calls, best)

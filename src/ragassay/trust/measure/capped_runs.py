@@ -33,7 +33,7 @@ class CappedRuns:
         self._options = dict(options)
         self._store = store
         if tell := self._options.get("tell"):
-            self._options["tell"] = _once_each(tell)
+            self._options["tell"] = once_each(tell)
         self.calls = 0
         self.cost = 0.0
         self.cost_known = True
@@ -86,7 +86,7 @@ class CappedRuns:
         return remaining
 
 
-def _once_each(tell: Callable[[str], None]) -> Callable[[str], None]:
+def once_each(tell: Callable[[str], None]) -> Callable[[str], None]:
     """`tell` for lines that were not told before: each run reads the same rows."""
     lines: set[str] = set()
 
