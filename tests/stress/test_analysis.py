@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import ragassay
 from ragassay.stress.counterfactual import Follows, Policy, counterfactual_result, follows
 from ragassay.stress.door import failed_rate
 from ragassay.stress.figures import contrast, corrected, rate
@@ -289,3 +291,31 @@ def test_facts_with_exchanged_subjects_are_wrongly_merged() -> None:
     assert found is not None
     assert found.merged.value == 1.0
     assert weaknesses(plan, exchanged) == [Weakness.MERGES]
+
+
+def test_one_row_alone_makes_nothing_certain() -> None:
+    # Wilson's interval of 1 of 1 begins at .21, the exact one at .025 (= 1 - .975).
+    one = rate("x", [("a", "a", True)])
+    assert one.interval is not None
+    assert one.interval.low == pytest.approx(0.207, abs=0.001)
+    assert one.low == pytest.approx(0.025)
+    # 3 of 10: Wilson from .108, exact from .067.
+    three = rate("x", [(str(n), str(n), n < 3) for n in range(10)])
+    assert three.low == pytest.approx(0.067, abs=0.001)
+
+
+def test_no_weakness_comes_with_what_may_still_be(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"u{n}", "question": f"Who paid for tower {n}?", "answerable": False}
+        for n in range(4)
+    ]
+    found = ragassay.stress_test(
+        lambda question, contexts: "I do not know.",
+        rows,
+        tests=["rejection"],
+        store=tmp_path / "s.db",
+    )
+    # None of 4: the upper end is 1 - .025^(1/4) = .60 by the exact interval, .49 by Wilson's.
+    assert str(found).startswith(
+        "No certain weakness; it may still answer what it cannot know in up to 49% of cases"
+    )

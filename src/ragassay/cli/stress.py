@@ -37,7 +37,7 @@ _ONE = "Only this test, with others that are named [default: all four]."
 def stress(  # plain: a parameter is an option with its help
     *,
     rows: Annotated[
-        str, typer.Option(help="Rows with question, reference, and the contexts of the evidence.")
+        str, typer.Option(help="A test set, or rows with question, reference and contexts.")
     ],
     app: Annotated[str | None, typer.Option(help=_APP)] = None,
     recorded: Annotated[
@@ -52,7 +52,8 @@ def stress(  # plain: a parameter is an option with its help
     counterfactual: Annotated[bool, typer.Option("--counterfactual", help=_ONE)] = False,
     integration: Annotated[bool, typer.Option("--integration", help=_ONE)] = False,
     corpus: Annotated[
-        str | None, typer.Option(help="More passages for distractors: rows, or .txt by line.")
+        str | None,
+        typer.Option(help="More passages for distractors: rows, a folder, or .txt by line."),
     ] = None,
     numbers: Annotated[str, typer.Option(help="Numbers of distractors.")] = "1,3,5,8",
     kinds: Annotated[

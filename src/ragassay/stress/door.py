@@ -108,9 +108,10 @@ def stress_test(  # plain: it is the signature, and what each argument means
     retriever, the "module:function" by which it gets its passages; or the http:// address of an
     endpoint that takes both as JSON. recorded: a run of the store, or a file that `out` wrote,
     whose answers are taken instead. rows: as for `evaluate`, with question, reference and the
-    contexts that hold the answer; `answerable: false` for questions that the corpus cannot answer;
-    expected_facts for integration. tests: noise, rejection, counterfactual, integration; all where
-    none is named. corpus: rows, or a .txt file with a passage a line, for more distractors.
+    contexts that hold the answer (rows of a test set get them from its documents); `answerable:
+    false` for questions that the corpus cannot answer; expected_facts for integration. tests:
+    noise, rejection, counterfactual, integration; all where none is named. corpus: rows, a folder
+    of documents, or a .txt file with a passage a line, for more distractors.
     numbers, kinds, positions, arms: the grid of the noise. policy: what is fine where passages are
     false: follow, flag or resist. metric: by whose verdict a response is right (default: with a
     judge `correctness`; offline the words of the reference where they are few, else
@@ -134,7 +135,7 @@ def stress_test(  # plain: it is the signature, and what each argument means
     policy_ = _choice(Policy, policy, "policy")
     _check_tolerance(tolerance)
     said = {} if labels is None else read_label_sheet(Path(labels))
-    found = read_rows(rows, corpus=corpus, mapping=mapping, format=format, limit=limit)
+    found = read_rows(rows, corpus=corpus, mapping=mapping, format=format, limit=limit, seed=seed)
     whole = make_plan(found, wanted, may_be_empty=writer is not None)
     plan = within(whole, max_app_calls)
     name = metric or _metric_of(found, judge)
@@ -145,6 +146,7 @@ def stress_test(  # plain: it is the signature, and what each argument means
         _judge_calls(plan, name, judge),
         writer or "",
         _writer_calls(found, writer),
+        found.notes,
     )
     if out is not None:
         # A file that cannot be written is known before the system is asked.
@@ -235,7 +237,8 @@ def _with_writer(
     if left.get("max_cost") is not None:
         cost = (spent.cost or 0.0) + made.ledger.uncertain_cost
         left["max_cost"] = max(0.0, left["max_cost"] - cost)
-    return replace(ready, plan=plan, notes=(made.note(ready.writer),)), left
+    notes = (*ready.notes, made.note(ready.writer))
+    return replace(ready, plan=plan, notes=notes), left
 
 
 async def astress_test(
@@ -488,6 +491,8 @@ def _result(
         ledger=run.ledger,
         seconds=round(time.monotonic() - started, 3),
         notes=ready.notes,
+        tests=tuple(test.value for test in Test if test in plan.wanted.tests),
+        untested={test.value: why for test, why in plan.untested.items()},
     )
 
 

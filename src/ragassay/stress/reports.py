@@ -86,10 +86,27 @@ def _not_seen(result: StressResult) -> str:
     """What could have been missed."""
     power = result.power
     if power is None:
-        return "."
+        return _may_still(result)
     if power.with_correction is None:
         return "; the questions are too few to see one."
     return f"; of one level, a drop of {points(power.with_correction)} is seen 80 % of the time."
+
+
+def _may_still(result: StressResult) -> str:
+    """How frequent the unwanted behaviour may be that the intervals leave most room for."""
+    rates: list[tuple[str, Rate | FactRate]] = []
+    if result.rejection is not None:
+        rates.append(("answer what it cannot know", result.rejection.answered))
+        rates.append(("refuse what it could answer", result.rejection.over_refused))
+    if result.counterfactual is not None:
+        rates.append(("act against the policy", result.counterfactual.against_policy))
+    if result.integration is not None:
+        rates.append(("omit facts", result.integration.omitted))
+    known = [(one.interval.high, what) for what, one in rates if one.interval is not None]
+    if not known:
+        return "."
+    high, what = max(known)
+    return f"; it may still {what} in up to {high:.0%} of cases, for all that was asked."
 
 
 # -- noise
@@ -230,7 +247,10 @@ def _ground(result: StressResult) -> Iterator[str]:
         )
     if result.unjudged:
         yield f"{count(result.unjudged, 'response')} without a verdict: left out of the figures."
-    reasons = Counter((one.test or "all tests", one.reason) for one in result.left_out)
+    for test, why in result.untested.items():
+        yield f"Not tested: {test} ({shorten(why, 160)})."
+    whole = [one for one in result.left_out if one.test not in result.untested]
+    reasons = Counter((one.test or "all tests", one.reason) for one in whole)
     for (test, reason), number in reasons.most_common(1):
         more = f"; {len(reasons) - 1} more reasons: --json" if len(reasons) > 1 else ""
         yield f"Left out of {test}: {count(number, 'row')} ({shorten(reason, 100)}){more}."
