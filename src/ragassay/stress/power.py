@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ragassay.scoring.design import plan as plan_labels
 from ragassay.stress.levels import Test
+from ragassay.stress.noise import family_size
 from ragassay.stress.plan import StressPlan
 
 GAINS = 0.05
@@ -23,9 +24,9 @@ class Power:
     """What the rows can show.
 
     rows, clusters: in the grid of noise. drop: the smallest drop that one level shows with 80 %
-    power; with_correction: likewise among all levels of the grid; None where no
-    drop is shown. power: the chance that a level
-    shows a drop of 10 points. tests: in the grid.
+    power; with_correction: likewise among all tests that are corrected together; None where no
+    drop is shown. power: the chance that a level shows a drop of 10 points. tests: that are
+    corrected together.
     """
 
     rows: int
@@ -42,7 +43,7 @@ def power_of(plan: StressPlan) -> Power | None:
     clusters = len({row.cluster for row in plan.noise})
     if clusters < 2:
         return None
-    tests = len(plan.wanted.grid.levels())
+    tests = family_size(plan.wanted.grid)
     return Power(
         rows,
         clusters,
@@ -112,7 +113,7 @@ def plan_lines(plan: StressPlan) -> list[str]:
             f" in about {power.power:.0%} of cases, and of {points(power.drop)} in 80 %;"
         )
         lines.append(
-            f"  after the correction for {power.tests} levels of {points(power.with_correction)}"
+            f"  after the correction for {power.tests} tests of {points(power.with_correction)}"
             f" (assumed: {GAINS:.0%} of rows turn right by chance, ICC {ICC:g})"
         )
         if power.rows < FEWEST:
@@ -128,7 +129,7 @@ def plan_lines(plan: StressPlan) -> list[str]:
 
 def points(drop: float | None) -> str:
     """A drop in words."""
-    return "none" if drop is None else f"{100 * drop:.0f} points"
+    return "no size" if drop is None else f"{100 * drop:.0f} points"
 
 
 def _delivered(plan: StressPlan) -> str:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ragassay.stress.result import StressResult
 
 _SHOWN = 3
+_TOO_LOW = 0.2
+"""Share right with clean passages below which a drop has no room."""
 _ROWS = 12
 _CELLS_HEAD = (
     "level",
@@ -67,7 +69,7 @@ def stress_report(result: StressResult, *, details: bool = False) -> list[Block]
 
 def _headline(result: StressResult) -> Iterator[str]:
     if not result.findings:
-        yield "No certain weakness" + _not_seen(result)
+        yield from _no_finding(result)
         return
     shown = result.findings if len(result.findings) <= _SHOWN else result.findings[:_SHOWN]
     for finding in shown:
@@ -76,6 +78,24 @@ def _headline(result: StressResult) -> Iterator[str]:
     left = len(result.findings) - len(shown)
     if left:
         yield f"{left} more: --json, --html"
+
+
+def _no_finding(result: StressResult) -> Iterator[str]:
+    """What is said where nothing is certain. A system that is hardly ever right has nothing to
+    lose, which is no strength.
+    """
+    right = None if result.noise is None else result.noise.floor.right
+    if right is None or right >= _TOO_LOW:
+        yield "No certain weakness" + _not_seen(result)
+        return
+    yield (
+        f"Nothing can be said of noise: with clean passages it is right on {right:.0%} of"
+        " questions, and nothing can fall from there."
+    )
+    yield (
+        "  change: look at some responses; where they are right in other words, judge with"
+        " --metric correctness or a --judge"
+    )
 
 
 def _capital(text: str) -> str:
