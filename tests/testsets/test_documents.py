@@ -194,7 +194,7 @@ def test_the_words_of_neighbouring_blocks_and_cells_of_a_page_stay_apart(tmp_pat
     documents, _ = read(tmp_path)
     lines = [line for line in documents["page.html"].text.split("\n") if line]
     assert lines == [
-        *("Tariffs", "Zone | Price", "North | 12 euros"),
+        *("# Tariffs", "Zone | Price", "North | 12 euros"),
         *("Before it.", TEXT, "After it.", "Term", "A year"),
     ]
     assert documents["page.html"].title == "Tariffs"

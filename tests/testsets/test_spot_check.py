@@ -6,16 +6,17 @@ import csv
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import ragassay
-from ragassay.core import DataError
+from ragassay.core import DataError, SetupError
 from ragassay.testsets.plan import apportion, read_types
 from ragassay.testsets.set_files import read_set, write_set
 from ragassay.testsets.spot_check import read_labels, stratified, with_labels, write_sheet
 from ragassay.testsets.values import Question, SetInfo, Turn
-from support.small_town import PAGES
+from support.small_town import PAGES, write_pages
 
 INFO = SetInfo("docs", 200, 0, "offline", "offline", 100)
 
@@ -131,3 +132,34 @@ def test_quotas_add_up_to_the_size() -> None:
     for wrong in (["simpel"], ["simple=0"], ["simple=x"]):
         with pytest.raises(ragassay.RagAssayError, match="E0803"):
             read_types(wrong)
+
+
+def test_labels_that_were_not_read_in_are_not_written_over(tmp_path: Path) -> None:
+    write_pages(tmp_path / "docs")
+    path, sheet = tmp_path / "set.jsonl", tmp_path / "sheet.csv"
+    made = ragassay.make_testset(tmp_path / "docs", size=6, out=path)
+    ragassay.check_testset(path, sheet=sheet)
+    ragassay.check_testset(path, sheet=sheet)  # nobody has filled it in
+    first = made.questions[0].id
+    sheet.write_text(f"id,accept\n{first},no\n")
+    with pytest.raises(DataError, match="E0808"):
+        ragassay.check_testset(path, sheet=sheet)
+    ragassay.check_testset(path, labels=sheet)
+    ragassay.check_testset(path, sheet=sheet)
+    # Nor is the set that they are in.
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="E0808"):
+        ragassay.make_testset(tmp_path / "docs", size=6, out=path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({"size": 0}, {"size": 100_001}, {"words": 0}, {"words": -1}, {"concurrency": 0}),
+        *({"max_calls": -1}, {"max_cost": -0.5}, {"max_cost": float("nan")}),
+    ],
+)
+def test_numbers_out_of_their_range_are_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(SetupError, match="E0803"):
+        ragassay.make_testset(["The Harbour Museum was founded in 1912."], **given)

@@ -31,7 +31,7 @@ from ragassay.stress.counterfactual import Policy, counterfactual_result
 from ragassay.stress.figures import Rate, rate
 from ragassay.stress.headline import TOLERANCE, findings
 from ragassay.stress.integration import integration_result
-from ragassay.stress.labels import read_label_sheet, write_label_sheet
+from ragassay.stress.labels import check_unread, read_label_sheet, write_label_sheet
 from ragassay.stress.levels import NUMBERS, Arm, Grid, Kind, Position, Test
 from ragassay.stress.noise import noise_result
 from ragassay.stress.outcomes import Outcome, Outcomes, outcomes_of
@@ -135,6 +135,8 @@ def stress_test(  # plain: it is the signature, and what each argument means
     policy_ = _choice(Policy, policy, "policy")
     _check_tolerance(tolerance)
     said = {} if labels is None else read_label_sheet(Path(labels))
+    if label_sheet is not None:
+        check_unread(Path(label_sheet))
     found = read_rows(rows, corpus=corpus, mapping=mapping, format=format, limit=limit, seed=seed)
     whole = make_plan(found, wanted, may_be_empty=writer is not None)
     plan = within(whole, max_app_calls)

@@ -13,9 +13,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 
 from ragassay.core import DataError, SetupError, digest, shorten
-from ragassay.datasets.sheets import read_sheet
+from ragassay.datasets.sheets import filled_in, read_sheet
 from ragassay.report.pages import write_whole
 from ragassay.scoring.intervals import exact_rate_interval
 from ragassay.testsets.plan import apportion
@@ -27,13 +28,16 @@ ROWS = 60
 _HEAD = ("id", "type", "question", "reference", "evidence", "earlier turns", "accept", "reason")
 _YES = frozenset({"1", "yes", "y", "accept", "accepted", "ok", "true", "x"})
 _NO = frozenset({"0", "no", "n", "reject", "rejected", "false"})
+_WORDS = {None: "", True: "yes", False: "no"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_sheet(path: Path, questions: Sequence[Question], seed: int, rows: int = ROWS) -> int:
     """Write a sheet of questions of each type in proportion; how many it has. The gates' verdicts
-    are not on it, since people follow what they are shown.
+    are not on it, since people follow what they are shown. Raises DataError E0808 where the file is
+    a sheet with labels that the set does not have.
     """
+    _check_unread(path, questions)
     chosen = stratified(questions, rows, seed)
     out = io.StringIO()
     sheet = csv.writer(out, lineterminator="\n")
@@ -42,12 +46,28 @@ def write_sheet(path: Path, questions: Sequence[Question], seed: int, rows: int 
         evidence = "\n".join(f"{place.document}: {place.quote}" for place in question.evidence)
         turns = "\n".join(f"{turn.question} {turn.answer}" for turn in question.history)
         reference = question.reference or "(the documents do not answer it)"
-        known = {None: "", True: "yes", False: "no"}[question.accepted]
+        known = _WORDS[question.accepted]
         asked = (question.id, question.type, question.question)
         cells = (*asked, reference, evidence, turns, known, "")
         sheet.writerow(map(_cell, cells))
     write_whole(path, [out.getvalue()])
     return len(chosen)
+
+
+def _check_unread(path: Path, questions: Sequence[Question]) -> None:
+    known = {question.id: question.accepted for question in questions}
+    unread = 0
+    for name, word in filled_in(path, "accept").items():
+        said = known.get(name)
+        unread += said is None or (word in _YES) != said
+    if unread:
+        raise DataError(
+            "E0808",
+            "The sheet holds labels of people, which would be lost.",
+            where=str(path),
+            why=f"{unread} of its rows are filled in and were not read in",
+            fix=f"ragassay testset check SET --labels {quote(str(path))}; or name another file",
+        )
 
 
 def stratified(questions: Sequence[Question], rows: int, seed: int) -> list[Question]:

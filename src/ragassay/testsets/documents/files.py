@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ragassay.core import SetupError
 from ragassay.testsets.values import Document
@@ -66,21 +67,10 @@ def _markdown_title(text: str) -> str:
 
 
 _NO_TEXT = ("script", "style", "noscript", "template", "nav", "footer")
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS = (
-    *("p", "li", "h1", "h2", "h3", "h4", "h5", "h6", "tr", "div", "br", "section", "article"),
-    *(
-        "header",
-        "ul",
-        "ol",
-        "dl",
-        "dt",
-        "dd",
-        "pre",
-        "blockquote",
-        "table",
-        "caption",
-        "figcaption",
-    ),
+    *(*_HEADINGS, "p", "li", "tr", "div", "br", "section", "article", "header", "ul", "ol", "dl"),
+    *("dt", "dd", "pre", "blockquote", "table", "caption", "figcaption", "details", "summary"),
 )
 
 
@@ -96,26 +86,43 @@ def _html_text(data: bytes) -> tuple[str, str]:
         raise ValueError("a binary file")
     with _quiet("bs4"):
         page = BeautifulSoup(data, "html.parser")
-    for part in page(_NO_TEXT):
-        part.decompose()
-    for part in page("header"):
-        # The head of a site is navigation, that of an article its title.
-        if part.find("h1") is None:
-            part.decompose()
-    heading = page.find("h1") or page.find("title")
-    title = heading.get_text(" ", strip=True) if heading else ""
-    for cell in page.find_all(["td", "th"]):
-        if cell.find_next_sibling(["td", "th"]) is not None:
-            cell.append(" | ")
-    for block in page.find_all(_BLOCKS):
-        block.insert_before("\n\n")
-        block.append("\n\n")
+    _drop_navigation(page)
+    first = page.find("h1") or page.find("title")
+    title = first.get_text(" ", strip=True) if first else ""
+    _mark_structure(page)
     body = page.body or page
     text = body.get_text()
     if text.count("\ufffd") * 20 > len(text):
         raise ValueError("no text in an encoding that is known")
     lines = (" ".join(line.split()) for line in text.split("\n"))
     return title, re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def _drop_navigation(page: Any) -> None:
+    """Take out scripts, styles and navigation."""
+    for part in page(_NO_TEXT):
+        part.decompose()
+    for part in page("header"):
+        # The head of a site is navigation, that of an article its title.
+        if part.find("h1") is None:
+            part.decompose()
+
+
+def _mark_structure(page: Any) -> None:
+    """Write headings as in Markdown, since what stands below one may be the answer to it, and keep
+    cells and blocks apart.
+    """
+    for heading in page.find_all(_HEADINGS):
+        heading.insert(0, "#" * int(heading.name[1]) + " ")
+    for question in page.find_all(["summary", "dt"]):
+        if question.get_text().strip().endswith("?"):
+            question.insert(0, "### ")
+    for cell in page.find_all(["td", "th"]):
+        if cell.find_next_sibling(["td", "th"]) is not None:
+            cell.append(" | ")
+    for block in page.find_all(_BLOCKS):
+        block.insert_before("\n\n")
+        block.append("\n\n")
 
 
 @contextmanager
