@@ -12,7 +12,9 @@ import pytest
 
 import ragassay
 from ragassay.core import DataError, SetupError
+from ragassay.report.tables import Table
 from ragassay.testsets.plan import apportion, read_types
+from ragassay.testsets.reports import question_table, set_report
 from ragassay.testsets.set_files import read_set, write_set
 from ragassay.testsets.spot_check import read_labels, stratified, with_labels, write_sheet
 from ragassay.testsets.values import Question, SetInfo, Turn
@@ -163,3 +165,23 @@ def test_labels_that_were_not_read_in_are_not_written_over(tmp_path: Path) -> No
 def test_numbers_out_of_their_range_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(SetupError, match="E0803"):
         ragassay.make_testset(["The Harbour Museum was founded in 1912."], **given)
+
+
+def test_what_users_asked_covers_no_document_and_lowers_no_share() -> None:
+    asked = ["where can I park near the museum", "is there a lift in the ferry hall"]
+    made = ragassay.make_testset(
+        list(PAGES.values()), size=6, types=["simple"], real=asked, real_share=0.4
+    )
+    alone = ragassay.make_testset(list(PAGES.values()), size=4, types=["simple"])
+    covered = {figure.name: figure.value for figure in made.figures}["documents covered"]
+    assert covered == {figure.name: figure.value for figure in alone.figures}["documents covered"]
+
+
+def test_printed_commands_can_be_copied_and_the_page_holds_the_questions(tmp_path: Path) -> None:
+    path = tmp_path / "my set.jsonl"
+    made = ragassay.make_testset(list(PAGES.values()), size=4, out=path)
+    printed = [str(block) for block in set_report(made)]
+    assert f"  ragassay testset check '{path}' --sheet sheet.csv" in printed
+    (table,) = [block for block in question_table(made.questions) if isinstance(block, Table)]
+    assert [row[2] for row in table.rows] == [question.question for question in made.questions]
+    assert made.questions[0].evidence[0].quote in table.rows[0][4]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -204,7 +205,7 @@ def stress(  # plain: a parameter is an option with its help
         note(f"wrote {out}")
     if label_sheet is not None:
         note(f"wrote {label_sheet}; fill in `declines`, then repeat this with --recorded RUN and")
-        note(f"  --labels {label_sheet} (RUN: {result.run})")
+        note(f"  --labels {quote(str(label_sheet))} (RUN: {result.run})")
 
 
 def _names(text: str) -> list[str]:
