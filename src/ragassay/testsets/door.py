@@ -186,7 +186,7 @@ def _finished(
             "E0807",
             "No question of the plan could be delivered.",
             why="; ".join([*made.notes[:1], *_reasons(gaps)]),
-            fix="ask for other --types, give more documents, or name a model with --writer",
+            fix=_NOTHING_MADE if info.writer == OFFLINE else _NOTHING_WRITTEN,
         )
     if out is not None:
         write_set(out, info, questions)
@@ -202,6 +202,13 @@ def _finished(
         ledger=ledger,
         path="" if out is None else str(out),
     )
+
+
+_NOTHING_MADE = "ask for other --types, give more documents, or name a model with --writer"
+_NOTHING_WRITTEN = (
+    "ask for other --types, give more documents, or name another --writer; replies are in the"
+    " store, and not bought again"
+)
 
 
 def _reasons(gaps: Sequence[Gap]) -> list[str]:

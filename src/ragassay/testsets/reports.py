@@ -48,7 +48,8 @@ def plan_report(prepared: Prepared) -> list[Block]:
     if forecast.most_calls:
         blocks.append(
             f"about {forecast.calls:,} calls, at most {forecast.most_calls:,};"
-            f" {money(forecast.cost)}" + (" at most" if forecast.cost is not None else "")
+            + (f" about {money(forecast.cost)}" if forecast.cost is not None else " price unknown")
+            + " (--max-calls and --max-cost are caps)"
         )
     else:
         blocks.append("no model is asked: nothing is sent and nothing costs")
