@@ -321,3 +321,10 @@ def test_a_wrong_shape_is_refused_before_anything_is_asked(
         stressed(app, tmp_path, **options)
     assert refused.value.code == code
     assert refused.value.fix
+
+
+def test_one_name_is_a_name_and_a_limit_is_a_number_of_rows(tmp_path: Path) -> None:
+    result = stressed(read, tmp_path, tests="noise", kinds="same-topic", positions="last")
+    assert result.askings == 32
+    with pytest.raises(SetupError, match="E0101"):
+        stressed(read, tmp_path, limit=-1)

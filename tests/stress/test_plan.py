@@ -224,3 +224,8 @@ def test_a_cap_on_askings_draws_whole_questions_and_names_the_others() -> None:
     assert within(plan, None) is plan
     with pytest.raises(SetupError, match="E1107"):
         within(plan, of_one - 1)
+
+
+def test_texts_are_a_corpus() -> None:
+    found = read_rows(ROWS, corpus=["A passage of mine.", "Another one.", " "])
+    assert {"A passage of mine.", "Another one."} <= {passage.text for passage in found.passages}

@@ -29,6 +29,7 @@ from ragassay.core.errors import SetupError
 
 if TYPE_CHECKING:
     from ragassay.stress.door import Prepared
+    from ragassay.stress.result import StressResult
 
 _APP = "module:function of (question, contexts), or the http:// address of an endpoint."
 _ONE = "Only this test, with others that are named [default: all four]."
@@ -201,6 +202,13 @@ def stress(  # plain: a parameter is an option with its help
     if html is not None:
         write_blocks_html("Stress test", stress_report(result, details=True), html)
         note(f"wrote {html}")
+    _tell_files(result, out, label_sheet)
+    if result.failed.of == len(result.failed.rows):
+        # Nothing was tested: a build must not be green on a system that is down.
+        raise typer.Exit(3)
+
+
+def _tell_files(result: StressResult, out: Path | None, label_sheet: Path | None) -> None:
     if out is not None:
         note(f"wrote {out}")
     if label_sheet is not None:

@@ -110,8 +110,8 @@ def stress_test(  # plain: it is the signature, and what each argument means
     whose answers are taken instead. rows: as for `evaluate`, with question, reference and the
     contexts that hold the answer (rows of a test set get them from its documents); `answerable:
     false` for questions that the corpus cannot answer; expected_facts for integration. tests:
-    noise, rejection, counterfactual, integration; all where none is named. corpus: rows, a folder
-    of documents, or a .txt file with a passage a line, for more distractors.
+    noise, rejection, counterfactual, integration; all where none is named. corpus: rows, texts,
+    a folder of documents, or a .txt file with a passage a line, for more distractors.
     numbers, kinds, positions, arms: the grid of the noise. policy: what is fine where passages are
     false: follow, flag or resist. metric: by whose verdict a response is right (default: with a
     judge `correctness`; offline the words of the reference where they are few, else
@@ -134,6 +134,7 @@ def stress_test(  # plain: it is the signature, and what each argument means
     wanted = _wanted(tests, numbers, kinds, positions, arms, seed)
     policy_ = _choice(Policy, policy, "policy")
     _check_tolerance(tolerance)
+    _check_limit(limit)
     said = {} if labels is None else read_label_sheet(Path(labels))
     if label_sheet is not None:
         check_unread(Path(label_sheet))
@@ -291,6 +292,7 @@ def _wanted(
     arms: Sequence[str],
     seed: int,
 ) -> Wanted:
+    tests, kinds, positions, arms = map(_several, (tests, kinds, positions, arms))
     chosen = frozenset(_choice(Test, test, "tests") for test in tests) or frozenset(Test)
     if not numbers or any(isinstance(n, bool) or int(n) != n or not 1 <= n <= 50 for n in numbers):
         raise SetupError(
@@ -309,6 +311,11 @@ def _wanted(
     if not (grid.kinds and grid.positions and grid.arms):
         raise SetupError("E0101", "The grid of noise is empty.", where="kinds, positions, arms")
     return Wanted(chosen, grid, seed)
+
+
+def _several(names: Iterable[str]) -> Sequence[str]:
+    """Names, also where one alone is given: a text is no list of letters."""
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _choice(kind: Any, value: str, where: str) -> Any:
@@ -332,6 +339,13 @@ def _check_tolerance(tolerance: float) -> None:
             where="tolerance",
             why=str(tolerance),
             fix="for example 0.1",
+        )
+
+
+def _check_limit(limit: int | None) -> None:
+    if limit is not None and limit < 1:
+        raise SetupError(
+            "E0101", "The limit is a number of rows from 1 on.", where="limit", why=str(limit)
         )
 
 

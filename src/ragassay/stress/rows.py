@@ -143,8 +143,12 @@ def _samples(
 
 
 def _corpus_passages(corpus: object) -> list[Passage]:
-    """The passages of a corpus: rows with contexts, or a text file with one passage a line."""
-    if isinstance(corpus, str | Path) and Path(corpus).suffix == ".txt":
+    """The passages of a corpus: rows with contexts, texts, or a text file with one passage a
+    line.
+    """
+    if isinstance(corpus, list | tuple) and all(isinstance(text, str) for text in corpus):
+        found = [Passage(text.strip()) for text in corpus if text.strip()]
+    elif isinstance(corpus, str | Path) and Path(corpus).suffix == ".txt":
         try:
             lines = Path(corpus).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
