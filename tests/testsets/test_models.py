@@ -225,3 +225,9 @@ def test_a_forecast_calls_nothing_a_bound_that_is_none(tmp_path: Path) -> None:
     # A model that thinks may take more tokens than any forecast knows; the caps are what holds.
     assert line.endswith("(--max-calls and --max-cost are caps)")
     assert "; about $" in line
+
+
+def test_a_writer_that_is_none_is_named_by_its_option() -> None:
+    with pytest.raises(SetupError, match="E0401") as caught:
+        ragassay.make_testset(DOCUMENTS, writer="nope")
+    assert caught.value.where == "--writer"

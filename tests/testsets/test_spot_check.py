@@ -185,3 +185,15 @@ def test_printed_commands_can_be_copied_and_the_page_holds_the_questions(tmp_pat
     (table,) = [block for block in question_table(made.questions) if isinstance(block, Table)]
     assert [row[2] for row in table.rows] == [question.question for question in made.questions]
     assert made.questions[0].evidence[0].quote in table.rows[0][4]
+
+
+def test_rows_of_a_sheet_that_were_left_empty_are_told(tmp_path: Path) -> None:
+    path, sheet = tmp_path / "set.jsonl", tmp_path / "sheet.csv"
+    made = ragassay.make_testset(list(PAGES.values()), size=4, types=["simple"], out=path)
+    first, second, *_ = made.questions
+    sheet.write_text(f"id,accept\n{first.id},no\n{second.id},\n")
+    found = ragassay.check_testset(path, labels=sheet)
+    assert any(note.startswith("1 of 2 rows of the sheet have neither") for note in found.notes)
+    sheet.write_text(f"id,accept\n{first.id},no\n{second.id},yes\n")
+    found = ragassay.check_testset(path, labels=sheet)
+    assert not any("of the sheet" in note for note in found.notes)

@@ -6,6 +6,7 @@ import asyncio
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -35,7 +36,7 @@ from ragassay.testsets.purchases import Caps
 from ragassay.testsets.real_queries import draw, read_real
 from ragassay.testsets.results import Forecast, Prepared, SetCheck, TestSet
 from ragassay.testsets.set_files import read_set, write_set
-from ragassay.testsets.spot_check import read_labels, with_labels, write_sheet
+from ragassay.testsets.spot_check import blank_note, read_labels, with_labels, write_sheet
 from ragassay.testsets.values import Gap, SetInfo
 
 
@@ -243,13 +244,16 @@ def check_testset(
     the real queries.
     """
     info, questions = read_set(path)
+    notes = []
     if labels is not None:
         info, questions = with_labels(info, questions, read_labels(Path(labels), questions))
         write_set(path, info, questions)
+        notes.append(blank_note(Path(labels)))
     if sheet is not None:
         write_sheet(Path(sheet), questions, seed)
     corpus, note = corpus_of(info, docs)
-    return check_questions(info, questions, corpus, _real(real), note)
+    found = check_questions(info, questions, corpus, _real(real), note)
+    return replace(found, notes=(*found.notes, *filter(None, notes)))
 
 
 async def acheck_testset(path: str | os.PathLike[str], **options: Any) -> SetCheck:

@@ -18,6 +18,7 @@ from shlex import quote
 from ragassay.core import DataError, SetupError, digest, shorten
 from ragassay.datasets.sheets import filled_in, read_sheet
 from ragassay.report.pages import write_whole
+from ragassay.report.wording import count
 from ragassay.scoring.intervals import exact_rate_interval
 from ragassay.testsets.plan import apportion
 from ragassay.testsets.values import Question, SetInfo, SpotCheck
@@ -83,8 +84,8 @@ def stratified(questions: Sequence[Question], rows: int, seed: int) -> list[Ques
 
     chosen: list[Question] = []
     sizes = {name: float(len(members)) for name, members in by_type.items()}
-    for name, count in apportion(sizes, min(rows, len(questions))).items():
-        chosen += sorted(by_type[name], key=number)[:count]
+    for name, quota in apportion(sizes, min(rows, len(questions))).items():
+        chosen += sorted(by_type[name], key=number)[:quota]
     return sorted(chosen, key=number)
 
 
@@ -117,6 +118,20 @@ def read_labels(path: Path, questions: Sequence[Question]) -> dict[str, bool]:
     if not labels:
         raise _no_sheet(path, "no row has a yes or no under `accept`")
     return labels
+
+
+def blank_note(path: Path) -> str:
+    """What to know where rows of a sheet were left empty, "" where none were: whoever marks the bad
+    ones alone gives an error rate of all.
+    """
+    rows = read_sheet(path)
+    blank = sum(not (row.get("accept") or "").strip() for row in rows)
+    if not blank:
+        return ""
+    return (
+        f"{blank} of {count(len(rows), 'row')} of the sheet have neither yes nor no and do not"
+        " count: the error rate holds for the set only if they were left by chance"
+    )
 
 
 def _no_sheet(path: Path, why: str) -> DataError:
