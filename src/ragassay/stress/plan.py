@@ -242,7 +242,7 @@ class _Planner:
                     facts[row.id] = found
         if Test.REJECTION in tests:
             for row in self._rows.unanswerable:
-                self._add(PlannedRow(row, NEGATIVE, row.contexts))
+                self._add(PlannedRow(row, NEGATIVE, row.contexts or self._nearest(row)))
                 negatives.append(row)
         return StressPlan(
             self._wanted,
@@ -328,6 +328,11 @@ class _Planner:
         self._add_clean(row)
         self._add(PlannedRow(row, NEGATIVE, contexts, number, len(contexts)))
         return True
+
+    def _nearest(self, row: StressRow) -> tuple[Context, ...]:
+        """The passages that a retriever would find for a question that no passage answers."""
+        places = self._pool.ranked(row.question)[:NEGATIVES]
+        return tuple(Context(self._pool.passages[place].text) for place in places)
 
     def _add_counterfactual(self, row: StressRow) -> Change | None:
         found = self._maker.planted(row)

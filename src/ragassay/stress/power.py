@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from ragassay.report.wording import count
 from ragassay.scoring.design import plan as plan_labels
 from ragassay.stress.levels import Test
 from ragassay.stress.noise import family_size
@@ -104,7 +105,8 @@ def plan_lines(plan: StressPlan) -> list[str]:
     clusters = len({row.cluster for row in rows})
     parts = ", ".join(f"{number:,} {name}" for name, number in askings(plan).items())
     lines = [
-        f"{len(rows):,} questions in {clusters:,} clusters, {len(plan.planned):,} askings: {parts}"
+        f"{count(len(rows), 'question')} in {count(clusters, 'cluster')},"
+        f" {count(len(plan.planned), 'asking')}: {parts}"
     ]
     power = power_of(plan)
     if power is not None:

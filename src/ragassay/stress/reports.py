@@ -272,7 +272,8 @@ def _ground(result: StressResult) -> Iterator[str]:
     whole = [one for one in result.left_out if one.test not in result.untested]
     reasons = Counter((one.test or "all tests", one.reason) for one in whole)
     for (test, reason), number in reasons.most_common(1):
-        more = f"; {len(reasons) - 1} more reasons: --json" if len(reasons) > 1 else ""
+        others = len(reasons) - 1
+        more = f"; {count(others, 'more reason', 'more reasons')}: --json" if others else ""
         yield f"Left out of {test}: {count(number, 'row')} ({shorten(reason, 100)}){more}."
     calls = result.ledger.confirmed.calls
     spent = (
