@@ -213,3 +213,13 @@ def test_damaged_files_are_named_and_their_libraries_say_nothing(
     assert skipped["c.pdf"].startswith("a PDF that cannot be read")
     assert caplog.text == ""
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("word", ["alpha beta gamma ", "a", "data" * 100 + " "])
+def test_a_text_without_sentences_is_cut_as_well_and_loses_nothing(word: str) -> None:
+    text = word * (200_000 // len(word))
+    found = [text[start:end] for start, end in chunks(Document("log", text), 100)]
+    is_whole = "".join("".join(found).split()) == "".join(text.split())
+    assert is_whole
+    # Five lengths of a passage, in words of fifty characters at most.
+    assert max(map(len, found)) <= 5 * 100 * 51

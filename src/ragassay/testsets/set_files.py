@@ -119,8 +119,10 @@ def read_set(path: object) -> tuple[SetInfo, list[Question]]:
             if info is None or found.documents:
                 info = found
             questions.append(question)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _no_set(path, f"line {line}: {type(error).__name__}: {error}") from error
+    except KeyError as error:
+        raise _no_set(path, f"line {line}: it has no {error.args[0]!r}") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise _no_set(path, f"line {line}: {error}") from error
     except RagAssayError as error:
         if error.code == "E0804":
             raise
