@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import ragassay
 from ragassay.stress.counterfactual import Follows, Policy, counterfactual_result, follows
 from ragassay.stress.door import failed_rate
 from ragassay.stress.figures import contrast, corrected, rate
 from ragassay.stress.headline import Weakness, findings
 from ragassay.stress.integration import integration_result
 from ragassay.stress.levels import Arm, Grid, Kind, Position, Test
-from ragassay.stress.noise import noise_result
+from ragassay.stress.noise import family_size, noise_result
 from ragassay.stress.outcomes import Outcomes, outcome_of
 from ragassay.stress.plan import PlannedRow, StressPlan, Wanted, make_plan
 from ragassay.stress.rejection import rejection_result
@@ -289,3 +291,64 @@ def test_facts_with_exchanged_subjects_are_wrongly_merged() -> None:
     assert found is not None
     assert found.merged.value == 1.0
     assert weaknesses(plan, exchanged) == [Weakness.MERGES]
+
+
+def test_one_row_alone_makes_nothing_certain() -> None:
+    # Wilson's interval of 1 of 1 begins at .21, the exact one at .025 (= 1 - .975).
+    one = rate("x", [("a", "a", True)])
+    assert one.interval is not None
+    assert one.interval.low == pytest.approx(0.207, abs=0.001)
+    assert one.low == pytest.approx(0.025)
+    # 3 of 10: Wilson from .108, exact from .067.
+    three = rate("x", [(str(n), str(n), n < 3) for n in range(10)])
+    assert three.low == pytest.approx(0.067, abs=0.001)
+
+
+def test_no_weakness_comes_with_what_may_still_be(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"u{n}", "question": f"Who paid for tower {n}?", "answerable": False}
+        for n in range(4)
+    ]
+    found = ragassay.stress_test(
+        lambda question, contexts: "I do not know.",
+        rows,
+        tests=["rejection"],
+        store=tmp_path / "s.db",
+    )
+    # None of 4: the upper end is 1 - .025^(1/4) = .60 by the exact interval, .49 by Wilson's.
+    assert str(found).startswith(
+        "No certain weakness; it may still answer what it cannot know in up to 49% of cases"
+    )
+
+
+def test_an_instruction_is_obeyed_where_that_is_certain_and_not_where_noise_costs() -> None:
+    grid = Grid((1,), (Kind.INJECTED,), (Position.LAST,), (Arm.ADDED,))
+    plan = make_plan(read_rows(ROWS), Wanted(frozenset((Test.NOISE,)), grid))
+    failed = rate("no answer", [])
+
+    def noise_of(obedient: int) -> Any:
+        places = [row.id for row in plan.noise][:obedient]
+
+        def respond(planned: PlannedRow) -> str:
+            if not planned.marks:
+                return planned.row.sample.reference or ""
+            return planned.marks[0] if planned.row.id in places else "In 1111."
+
+        return noise_result(answered(plan, respond))
+
+    # All eight are lost, but only one obeys: what it costs is no matter of instructions.
+    one = findings(failed, noise_of(1), None, None, None)
+    assert [f.weakness for f in one] == [Weakness.NOISE]
+    # 8 of 8: exact from .631 = .025^(1/8).
+    every = findings(failed, noise_of(8), None, None, None)
+    assert every[0].weakness is Weakness.INJECTED
+    assert every[0].size == pytest.approx(0.631, abs=0.001)
+
+
+def test_the_family_that_is_corrected_is_the_one_of_the_forecast() -> None:
+    plan = plan_of(Test.NOISE)
+    noise = noise_result(answered(plan, lambda planned: planned.row.sample.reference))
+    assert noise is not None
+    # 2 arms x 2 kinds x 2 numbers x 2 positions, 4 kinds in arms, 2 pairs of positions, 2 fillers.
+    assert family_size(GRID) == 16 + 4 + 2 + 2
+    assert noise.tests == family_size(GRID)

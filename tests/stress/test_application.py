@@ -152,15 +152,20 @@ def test_a_retriever_that_is_never_called_is_an_error_of_each_row(
 
 
 class Endpoint(BaseHTTPRequestHandler):
-    """Answers like `read`; a path of /broken is a 500, /silent gives no answer in its JSON."""
+    """Answers like `read`; a path of /broken is a 500, /silent gives no answer in its JSON, /login
+    is a page, and /untyped says of no body what it is.
+    """
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         text = json.dumps({"answer": read(body["question"], body["contexts"])})
         if self.path == "/silent":
             text = json.dumps({"status": "ok"})
+        if self.path == "/login":
+            text = "<!DOCTYPE html><html><body>Log in</body></html>"
         self.send_response(500 if self.path == "/broken" else 200)
-        self.send_header("Content-Type", "application/json")
+        if self.path not in ("/login", "/untyped"):
+            self.send_header("Content-Type", "application/json")
         self.end_headers()
         self.wfile.write(text.encode())
 
@@ -185,9 +190,21 @@ def test_an_http_endpoint(tmp_path: Path, endpoint: str) -> None:
     assert result.app == endpoint
 
 
+def test_an_object_of_json_is_read_as_one_whatever_it_is_sent_as(
+    tmp_path: Path, endpoint: str
+) -> None:
+    result = stressed(endpoint + "/untyped", tmp_path)
+    assert clean(result) == 1.0
+    assert not any("{" in (row.response or "") for row in result.rows)
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
-    [("/broken", "the endpoint answered 500"), ("/silent", "expected a text")],
+    [
+        ("/broken", "the endpoint answered 500"),
+        ("/silent", "expected a text"),
+        ("/login", "the endpoint sent a page of HTML"),
+    ],
 )
 def test_an_endpoint_that_fails_is_a_class_of_its_own(
     tmp_path: Path, endpoint: str, path: str, message: str
@@ -304,3 +321,10 @@ def test_a_wrong_shape_is_refused_before_anything_is_asked(
         stressed(app, tmp_path, **options)
     assert refused.value.code == code
     assert refused.value.fix
+
+
+def test_one_name_is_a_name_and_a_limit_is_a_number_of_rows(tmp_path: Path) -> None:
+    result = stressed(read, tmp_path, tests="noise", kinds="same-topic", positions="last")
+    assert result.askings == 32
+    with pytest.raises(SetupError, match="E0101"):
+        stressed(read, tmp_path, limit=-1)

@@ -57,3 +57,14 @@ def test_a_forecast_as_json_has_askings_and_power() -> None:
     assert found["askings"]["noise"] == 8 * (4 * 2 + 4 * 3)  # no middle of one in the added arm
     assert found["undelivered"] == 0
     assert 0 < found["power"]["power"] < 1
+
+
+def test_a_system_that_fails_on_every_asking_leaves_with_three(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "down.py").write_text("def answer(question, contexts):\n    raise OSError('down')\n")
+    monkeypatch.syspath_prepend(folder)
+    small = ["--noise", "--numbers", "1", "--kinds", "same-topic", "--positions", "last"]
+    code, out = stress("--app", "down:answer", *small, "--arms", "added")
+    assert code == 3
+    assert "Fails. It gives no answer in 32 of 32 askings." in out

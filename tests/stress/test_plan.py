@@ -224,3 +224,18 @@ def test_a_cap_on_askings_draws_whole_questions_and_names_the_others() -> None:
     assert within(plan, None) is plan
     with pytest.raises(SetupError, match="E1107"):
         within(plan, of_one - 1)
+
+
+def test_texts_are_a_corpus() -> None:
+    found = read_rows(ROWS, corpus=["A passage of mine.", "Another one.", " "])
+    assert {"A passage of mine.", "Another one."} <= {passage.text for passage in found.passages}
+
+
+def test_what_the_corpus_cannot_answer_is_asked_with_what_a_retriever_would_find() -> None:
+    unknown = {"id": "u", "question": "Who paid for the Halden bridge?", "answerable": False}
+    (asked,) = [p for p in plan_of([*ROWS, unknown], [Test.REJECTION]).planned if p.row.id == "u"]
+    assert len(asked.contexts) == 3
+    assert asked.contexts[0].text.startswith("The Halden bridge")
+    own = {**unknown, "contexts": ["A passage of its own."]}
+    (given,) = [p for p in plan_of([*ROWS, own], [Test.REJECTION]).planned if p.row.id == "u"]
+    assert [context.text for context in given.contexts] == ["A passage of its own."]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +109,32 @@ def test_a_chart_breaks_where_a_value_is_missing(tmp_path: Path) -> None:
     # From the left: 46 to 466 in three steps; from the top: 12 at 100 %, 242 at 0 %.
     assert 'points="46.0,12.0"' in text
     assert 'points="326.0,127.0 466.0,242.0"' in text
+
+
+def test_a_system_that_is_never_right_is_not_called_without_weakness(tmp_path: Path) -> None:
+    found = ragassay.stress_test(
+        lambda question, contexts: "It was long ago.",
+        ROWS,
+        tests=["noise"],
+        numbers=[1],
+        kinds=["same-topic"],
+        positions=["last"],
+        arms=["added"],
+        store=tmp_path / "s.db",
+    )
+    assert str(found).startswith("Nothing can be said of noise: with clean passages it is right")
+
+
+def test_a_response_of_half_a_megabyte_holds_nothing_up(tmp_path: Path) -> None:
+    started = time.monotonic()
+    ragassay.stress_test(
+        lambda question, contexts: "In 1800. " * 60_000,
+        ROWS[:2],
+        tests=["noise"],
+        numbers=[1],
+        kinds=["changed-fact"],
+        positions=["last"],
+        arms=["added"],
+        store=tmp_path / "s.db",
+    )
+    assert time.monotonic() - started < 60

@@ -153,3 +153,73 @@ def test_no_documents_are_an_error_that_says_why(tmp_path: Path) -> None:
         read_corpus(tmp_path)
     with pytest.raises(DataError, match="E0801"):
         read_corpus(7)
+
+
+def test_chunks_that_name_their_document_are_parts_of_it(tmp_path: Path) -> None:
+    texts = [f"{TEXT} Part {n} says that hall {n} is open." for n in range(3)]
+    records = [{"text": text, "source": "a.pdf", "page": n} for n, text in enumerate(texts)]
+    records.append({"text": "Another file says another thing about the old lighthouse."})
+    path = tmp_path / "chunks.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)))
+    corpus = read_corpus(path)
+    assert corpus.skipped == []
+    assert corpus.documents == ["a.pdf", "chunks.jsonl#4"]
+    assert [passage.text for passage in corpus.of_document(0)] == texts
+    # Each quote has a place of its own in the document.
+    whole = corpus.text_of("a.pdf")
+    for passage in corpus.of_document(0):
+        assert whole[passage.start : passage.start + len(passage.text)] == passage.text
+
+
+def test_an_id_that_two_files_use_leaves_no_record_out(tmp_path: Path) -> None:
+    for folder, place in (("a", "Port Ellis"), ("b", "Vigo"), ("c", "Leith")):
+        (tmp_path / folder).mkdir()
+        row = f'1,"The museum of {place} was founded in 1912 by its people."\n'
+        (tmp_path / folder / "x.csv").write_text(f"id,text\n{row}")
+        (tmp_path / folder / "y.csv").write_text(f"text\n{row.replace('museum', 'tower')[2:]}")
+    corpus = read_corpus(tmp_path)
+    assert corpus.skipped == []
+    assert corpus.documents == ["1", "a/y.csv#2", "1#2", "b/y.csv#2", "1#3", "c/y.csv#2"]
+    assert read_corpus(tmp_path).documents == corpus.documents
+
+
+def test_the_words_of_neighbouring_blocks_and_cells_of_a_page_stay_apart(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(
+        "<body><header><a>Menu</a></header><article><header><h1>Tariffs</h1></header>"
+        "<table><tr><th>Zone</th><th>Price</th></tr>"
+        "<tr><td>North</td><td>12 euros</td></tr></table>"
+        f"<div>Before it.<p>{TEXT}</p>After it.</div>"
+        "<dl><dt>Term</dt><dd>A year</dd></dl></article>"
+    )
+    documents, _ = read(tmp_path)
+    lines = [line for line in documents["page.html"].text.split("\n") if line]
+    assert lines == [
+        *("# Tariffs", "Zone | Price", "North | 12 euros"),
+        *("Before it.", TEXT, "After it.", "Term", "A year"),
+    ]
+    assert documents["page.html"].title == "Tariffs"
+
+
+def test_damaged_files_are_named_and_their_libraries_say_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.html").write_bytes(b"\x00\x01\x02" * 50)
+    (tmp_path / "b.html").write_bytes(bytes(range(128, 256)) * 8)
+    (tmp_path / "c.pdf").write_bytes(b"%PDF-1.4\n" + b"\x81\x00" * 90)
+    (tmp_path / "d.md").write_text(TEXT)
+    documents, skipped = read(tmp_path)
+    assert "a.html" not in documents
+    assert skipped["a.html"] == "a binary file"
+    assert skipped["c.pdf"].startswith("a PDF that cannot be read")
+    assert caplog.text == ""
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("word", ["alpha beta gamma ", "a", "data" * 100 + " "])
+def test_a_text_without_sentences_is_cut_as_well_and_loses_nothing(word: str) -> None:
+    text = word * (200_000 // len(word))
+    found = [text[start:end] for start, end in chunks(Document("log", text), 100)]
+    is_whole = "".join("".join(found).split()) == "".join(text.split())
+    assert is_whole
+    # Five lengths of a passage, in words of fifty characters at most.
+    assert max(map(len, found)) <= 5 * 100 * 51

@@ -17,6 +17,7 @@ import pytest
 import ragassay
 from ragassay.core import BudgetExhausted, Incomplete, NothingToDo, SetupError
 from ragassay.testing import LLMServer
+from ragassay.testsets.reports import plan_report
 from ragassay.testsets.results import Prepared
 from support.small_town import PAGES, write_pages
 from support.test_set_writers import answers, check, fenced, write
@@ -209,3 +210,24 @@ def test_the_plan_says_what_it_may_cost_before_the_first_call(tmp_path: Path) ->
 def test_no_network_forbids_a_hosted_writer(tmp_path: Path) -> None:
     with LLMServer() as server, pytest.raises(SetupError, match="E0407"):
         make(server, tmp_path, no_network=True)
+
+
+def test_a_forecast_calls_nothing_a_bound_that_is_none(tmp_path: Path) -> None:
+    printed: list[str] = []
+
+    def declines(prepared: Prepared) -> bool:
+        printed.extend(str(block) for block in plan_report(prepared))
+        return False
+
+    with LLMServer(answer=answers) as server, pytest.raises(NothingToDo, match="E0806"):
+        make(server, tmp_path, confirm=declines)
+    (line,) = [text for text in printed if "calls" in text]
+    # A model that thinks may take more tokens than any forecast knows; the caps are what holds.
+    assert line.endswith("(--max-calls and --max-cost are caps)")
+    assert "; about $" in line
+
+
+def test_a_writer_that_is_none_is_named_by_its_option() -> None:
+    with pytest.raises(SetupError, match="E0401") as caught:
+        ragassay.make_testset(DOCUMENTS, writer="nope")
+    assert caught.value.where == "--writer"

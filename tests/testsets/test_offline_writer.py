@@ -218,6 +218,28 @@ def test_documents_in_another_language_are_named() -> None:
         " Schiffe aus vielen Ländern, die in der Halle am alten Hafen zu sehen sind."
     )
     made = ragassay.make_testset([*PAGES.values(), german], size=4)
-    assert any("1 documents are not in English" in note for note in made.notes)
-    with pytest.raises(Incomplete, match="E0807"):
+    assert any("passes over 1 document (document-4)" in note for note in made.notes)
+    with pytest.raises(Incomplete, match="E0807") as caught:
         ragassay.make_testset([german], size=4)
+    assert caught.value.why.startswith("the offline writer reads English alone")
+
+
+def test_a_limit_is_no_answer_to_what_something_does() -> None:
+    text = "# Limits\n\nThe Ferry API allows 100 requests per minute per key."
+    with pytest.raises(Incomplete, match="E0807"):
+        ragassay.make_testset([text], size=2, types=["simple"])
+
+
+def test_the_headings_of_a_page_of_html_are_questions_like_those_of_markdown(
+    tmp_path: Path,
+) -> None:
+    answer = "You can change it free of charge up to 24 hours before departure."
+    (tmp_path / "page.html").write_text(
+        f"<h1>Tickets</h1><h2>How do I change my booking?</h2><p>{answer}</p>"
+        "<details><summary>How long is a season ticket valid?</summary>"
+        "It holds from May to September.</details>"
+    )
+    made = ragassay.make_testset(tmp_path, size=4, types=["simple"])
+    found = {question.question.lower(): question.reference for question in made.questions}
+    assert answer in found.values()
+    assert "It holds from May to September." in found.values()

@@ -6,16 +6,19 @@ import csv
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import ragassay
-from ragassay.core import DataError
+from ragassay.core import DataError, SetupError
+from ragassay.report.tables import Table
 from ragassay.testsets.plan import apportion, read_types
+from ragassay.testsets.reports import question_table, set_report
 from ragassay.testsets.set_files import read_set, write_set
 from ragassay.testsets.spot_check import read_labels, stratified, with_labels, write_sheet
 from ragassay.testsets.values import Question, SetInfo, Turn
-from support.small_town import PAGES
+from support.small_town import PAGES, write_pages
 
 INFO = SetInfo("docs", 200, 0, "offline", "offline", 100)
 
@@ -131,3 +134,66 @@ def test_quotas_add_up_to_the_size() -> None:
     for wrong in (["simpel"], ["simple=0"], ["simple=x"]):
         with pytest.raises(ragassay.RagAssayError, match="E0803"):
             read_types(wrong)
+
+
+def test_labels_that_were_not_read_in_are_not_written_over(tmp_path: Path) -> None:
+    write_pages(tmp_path / "docs")
+    path, sheet = tmp_path / "set.jsonl", tmp_path / "sheet.csv"
+    made = ragassay.make_testset(tmp_path / "docs", size=6, out=path)
+    ragassay.check_testset(path, sheet=sheet)
+    ragassay.check_testset(path, sheet=sheet)  # nobody has filled it in
+    first = made.questions[0].id
+    sheet.write_text(f"id,accept\n{first},no\n")
+    with pytest.raises(DataError, match="E0808"):
+        ragassay.check_testset(path, sheet=sheet)
+    ragassay.check_testset(path, labels=sheet)
+    ragassay.check_testset(path, sheet=sheet)
+    # Nor is the set that they are in.
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="E0808"):
+        ragassay.make_testset(tmp_path / "docs", size=6, out=path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({"size": 0}, {"size": 100_001}, {"words": 0}, {"words": -1}, {"concurrency": 0}),
+        *({"max_calls": -1}, {"max_cost": -0.5}, {"max_cost": float("nan")}),
+    ],
+)
+def test_numbers_out_of_their_range_are_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(SetupError, match="E0803"):
+        ragassay.make_testset(["The Harbour Museum was founded in 1912."], **given)
+
+
+def test_what_users_asked_covers_no_document_and_lowers_no_share() -> None:
+    asked = ["where can I park near the museum", "is there a lift in the ferry hall"]
+    made = ragassay.make_testset(
+        list(PAGES.values()), size=6, types=["simple"], real=asked, real_share=0.4
+    )
+    alone = ragassay.make_testset(list(PAGES.values()), size=4, types=["simple"])
+    covered = {figure.name: figure.value for figure in made.figures}["documents covered"]
+    assert covered == {figure.name: figure.value for figure in alone.figures}["documents covered"]
+
+
+def test_printed_commands_can_be_copied_and_the_page_holds_the_questions(tmp_path: Path) -> None:
+    path = tmp_path / "my set.jsonl"
+    made = ragassay.make_testset(list(PAGES.values()), size=4, out=path)
+    printed = [str(block) for block in set_report(made)]
+    assert f"  ragassay testset check '{path}' --sheet sheet.csv" in printed
+    (table,) = [block for block in question_table(made.questions) if isinstance(block, Table)]
+    assert [row[2] for row in table.rows] == [question.question for question in made.questions]
+    assert made.questions[0].evidence[0].quote in table.rows[0][4]
+
+
+def test_rows_of_a_sheet_that_were_left_empty_are_told(tmp_path: Path) -> None:
+    path, sheet = tmp_path / "set.jsonl", tmp_path / "sheet.csv"
+    made = ragassay.make_testset(list(PAGES.values()), size=4, types=["simple"], out=path)
+    first, second, *_ = made.questions
+    sheet.write_text(f"id,accept\n{first.id},no\n{second.id},\n")
+    found = ragassay.check_testset(path, labels=sheet)
+    assert any(note.startswith("1 of 2 rows of the sheet have neither") for note in found.notes)
+    sheet.write_text(f"id,accept\n{first.id},no\n{second.id},yes\n")
+    found = ragassay.check_testset(path, labels=sheet)
+    assert not any("of the sheet" in note for note in found.notes)

@@ -89,7 +89,7 @@ def test_an_application_that_was_mended_is_told_what_could_still_be_missed(
     shell.write("my_app.py", CAREFUL)
     found = shell(f"ragassay stress {APPLICATION}")
     assert found.lines[0] == (
-        "No certain weakness; of one level, a drop of 47 points is seen 80 % of the time."
+        "No certain weakness; of one level, a drop of 49 points is seen 80 % of the time."
     )
     assert found.block("Rejection")[2:4] == [
         "answerable    24        0         0",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,6 +29,7 @@ from ragassay.core.errors import SetupError
 
 if TYPE_CHECKING:
     from ragassay.stress.door import Prepared
+    from ragassay.stress.result import StressResult
 
 _APP = "module:function of (question, contexts), or the http:// address of an endpoint."
 _ONE = "Only this test, with others that are named [default: all four]."
@@ -37,7 +39,7 @@ _ONE = "Only this test, with others that are named [default: all four]."
 def stress(  # plain: a parameter is an option with its help
     *,
     rows: Annotated[
-        str, typer.Option(help="Rows with question, reference, and the contexts of the evidence.")
+        str, typer.Option(help="A test set, or rows with question, reference and contexts.")
     ],
     app: Annotated[str | None, typer.Option(help=_APP)] = None,
     recorded: Annotated[
@@ -52,7 +54,8 @@ def stress(  # plain: a parameter is an option with its help
     counterfactual: Annotated[bool, typer.Option("--counterfactual", help=_ONE)] = False,
     integration: Annotated[bool, typer.Option("--integration", help=_ONE)] = False,
     corpus: Annotated[
-        str | None, typer.Option(help="More passages for distractors: rows, or .txt by line.")
+        str | None,
+        typer.Option(help="More passages for distractors: rows, a folder, or .txt by line."),
     ] = None,
     numbers: Annotated[str, typer.Option(help="Numbers of distractors.")] = "1,3,5,8",
     kinds: Annotated[
@@ -199,11 +202,18 @@ def stress(  # plain: a parameter is an option with its help
     if html is not None:
         write_blocks_html("Stress test", stress_report(result, details=True), html)
         note(f"wrote {html}")
+    _tell_files(result, out, label_sheet)
+    if result.failed.of == len(result.failed.rows):
+        # Nothing was tested: a build must not be green on a system that is down.
+        raise typer.Exit(3)
+
+
+def _tell_files(result: StressResult, out: Path | None, label_sheet: Path | None) -> None:
     if out is not None:
         note(f"wrote {out}")
     if label_sheet is not None:
         note(f"wrote {label_sheet}; fill in `declines`, then repeat this with --recorded RUN and")
-        note(f"  --labels {label_sheet} (RUN: {result.run})")
+        note(f"  --labels {quote(str(label_sheet))} (RUN: {result.run})")
 
 
 def _names(text: str) -> list[str]:

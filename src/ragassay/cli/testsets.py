@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -85,7 +86,7 @@ def make(  # plain: a parameter is an option with its help
     from ragassay.report.blocks_html import write_blocks_html
     from ragassay.testsets.door import make_testset
     from ragassay.testsets.report_items import question_items
-    from ragassay.testsets.reports import set_report
+    from ragassay.testsets.reports import question_table, set_report
 
     check_output_file(out, docs, store_file(store))
     check_output_file(html, docs, out, store_file(store))
@@ -111,7 +112,7 @@ def make(  # plain: a parameter is an option with its help
     print_result("testset", made, json_, set_report)
     _keep(store, str(out or docs), set_report(made), question_items(made.questions))
     if html is not None:
-        write_blocks_html("Test set", set_report(made), html)
+        write_blocks_html("Test set", [*set_report(made), *question_table(made.questions)], html)
         note(f"wrote {html}")
 
 
@@ -157,7 +158,7 @@ def check(
         items = question_items(read_set(set_file)[1], found)
         _keep(None, str(set_file), check_report(found, path=str(set_file)), items)
     if sheet is not None:
-        then = f"ragassay testset check {set_file} --labels {sheet}"
+        then = f"ragassay testset check {quote(str(set_file))} --labels {quote(str(sheet))}"
         note(f"wrote {sheet}; fill in `accept`, then: {then}")
     if html is not None:
         write_blocks_html("Check of a test set", blocks, html)

@@ -18,3 +18,19 @@ def read_sheet(path: Path) -> list[dict[str, str]]:
         head = file.readline()
         file.seek(0)
         return list(csv.DictReader(file, delimiter=separator_of(head.encode())))
+
+
+def filled_in(path: Path, column: str) -> dict[str, str]:
+    """Id -> what stands in a column of a sheet, of the rows where something does; nothing where the
+    file is not there or is no such sheet.
+    """
+    try:
+        rows = read_sheet(path)
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return {}
+    found: dict[str, str] = {}
+    for row in rows:
+        word = (row.get(column) or "").strip().lower()
+        if word and row.get("id"):
+            found[row["id"].removeprefix("'")] = word
+    return found

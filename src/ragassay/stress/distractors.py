@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ragassay.report.wording import count
 from ragassay.stress.answer import Answer, facts_of
 from ragassay.stress.levels import Kind
 from ragassay.stress.passages import PassagePool
@@ -175,7 +176,8 @@ class DistractorMaker:
         if kind is Kind.CHANGED:
             return f"its answer can be changed in its passages in {found} ways"
         return (
-            f"the pool of {len(self._pool)} passages holds {found} that do not give the answer away"
+            f"the pool of {count(len(self._pool), 'passage')} holds {found} that do not give the"
+            " answer away"
         )
 
 

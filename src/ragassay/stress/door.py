@@ -31,7 +31,7 @@ from ragassay.stress.counterfactual import Policy, counterfactual_result
 from ragassay.stress.figures import Rate, rate
 from ragassay.stress.headline import TOLERANCE, findings
 from ragassay.stress.integration import integration_result
-from ragassay.stress.labels import read_label_sheet, write_label_sheet
+from ragassay.stress.labels import check_unread, read_label_sheet, write_label_sheet
 from ragassay.stress.levels import NUMBERS, Arm, Grid, Kind, Position, Test
 from ragassay.stress.noise import noise_result
 from ragassay.stress.outcomes import Outcome, Outcomes, outcomes_of
@@ -108,9 +108,10 @@ def stress_test(  # plain: it is the signature, and what each argument means
     retriever, the "module:function" by which it gets its passages; or the http:// address of an
     endpoint that takes both as JSON. recorded: a run of the store, or a file that `out` wrote,
     whose answers are taken instead. rows: as for `evaluate`, with question, reference and the
-    contexts that hold the answer; `answerable: false` for questions that the corpus cannot answer;
-    expected_facts for integration. tests: noise, rejection, counterfactual, integration; all where
-    none is named. corpus: rows, or a .txt file with a passage a line, for more distractors.
+    contexts that hold the answer (rows of a test set get them from its documents); `answerable:
+    false` for questions that the corpus cannot answer; expected_facts for integration. tests:
+    noise, rejection, counterfactual, integration; all where none is named. corpus: rows, texts,
+    a folder of documents, or a .txt file with a passage a line, for more distractors.
     numbers, kinds, positions, arms: the grid of the noise. policy: what is fine where passages are
     false: follow, flag or resist. metric: by whose verdict a response is right (default: with a
     judge `correctness`; offline the words of the reference where they are few, else
@@ -133,8 +134,11 @@ def stress_test(  # plain: it is the signature, and what each argument means
     wanted = _wanted(tests, numbers, kinds, positions, arms, seed)
     policy_ = _choice(Policy, policy, "policy")
     _check_tolerance(tolerance)
+    _check_limit(limit)
     said = {} if labels is None else read_label_sheet(Path(labels))
-    found = read_rows(rows, corpus=corpus, mapping=mapping, format=format, limit=limit)
+    if label_sheet is not None:
+        check_unread(Path(label_sheet))
+    found = read_rows(rows, corpus=corpus, mapping=mapping, format=format, limit=limit, seed=seed)
     whole = make_plan(found, wanted, may_be_empty=writer is not None)
     plan = within(whole, max_app_calls)
     name = metric or _metric_of(found, judge)
@@ -145,6 +149,7 @@ def stress_test(  # plain: it is the signature, and what each argument means
         _judge_calls(plan, name, judge),
         writer or "",
         _writer_calls(found, writer),
+        found.notes,
     )
     if out is not None:
         # A file that cannot be written is known before the system is asked.
@@ -235,7 +240,8 @@ def _with_writer(
     if left.get("max_cost") is not None:
         cost = (spent.cost or 0.0) + made.ledger.uncertain_cost
         left["max_cost"] = max(0.0, left["max_cost"] - cost)
-    return replace(ready, plan=plan, notes=(made.note(ready.writer),)), left
+    notes = (*ready.notes, made.note(ready.writer))
+    return replace(ready, plan=plan, notes=notes), left
 
 
 async def astress_test(
@@ -286,6 +292,7 @@ def _wanted(
     arms: Sequence[str],
     seed: int,
 ) -> Wanted:
+    tests, kinds, positions, arms = map(_several, (tests, kinds, positions, arms))
     chosen = frozenset(_choice(Test, test, "tests") for test in tests) or frozenset(Test)
     if not numbers or any(isinstance(n, bool) or int(n) != n or not 1 <= n <= 50 for n in numbers):
         raise SetupError(
@@ -304,6 +311,11 @@ def _wanted(
     if not (grid.kinds and grid.positions and grid.arms):
         raise SetupError("E0101", "The grid of noise is empty.", where="kinds, positions, arms")
     return Wanted(chosen, grid, seed)
+
+
+def _several(names: Iterable[str]) -> Sequence[str]:
+    """Names, also where one alone is given: a text is no list of letters."""
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _choice(kind: Any, value: str, where: str) -> Any:
@@ -327,6 +339,13 @@ def _check_tolerance(tolerance: float) -> None:
             where="tolerance",
             why=str(tolerance),
             fix="for example 0.1",
+        )
+
+
+def _check_limit(limit: int | None) -> None:
+    if limit is not None and limit < 1:
+        raise SetupError(
+            "E0101", "The limit is a number of rows from 1 on.", where="limit", why=str(limit)
         )
 
 
@@ -488,6 +507,8 @@ def _result(
         ledger=run.ledger,
         seconds=round(time.monotonic() - started, 3),
         notes=ready.notes,
+        tests=tuple(test.value for test in Test if test in plan.wanted.tests),
+        untested={test.value: why for test, why in plan.untested.items()},
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ragassay.core import Interval
 from ragassay.scoring import clustered_rate_interval, holm, paired_difference
+from ragassay.scoring.intervals import exact_rate_interval
 
 ALPHA = 0.05
 
@@ -27,8 +28,14 @@ class Rate:
 
     @property
     def low(self) -> float:
-        """The lower end of the interval, 0 where there is none."""
-        return 0.0 if self.interval is None else self.interval.low
+        """How large the share is for certain: the lower end of the interval, or Clopper and
+        Pearson's where that is lower, as it is for few rows; 0 where there is no interval. Wilson's
+        interval covers on average: one row of one would make a share above .2 certain.
+        """
+        exact = exact_rate_interval(len(self.rows), self.of)
+        if self.interval is None or exact is None:
+            return 0.0
+        return min(self.interval.low, exact.low)
 
 
 @dataclass(frozen=True, slots=True)

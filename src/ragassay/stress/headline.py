@@ -123,12 +123,11 @@ def _of_noise(noise: NoiseResult, tolerance: float) -> Iterator[Finding]:
         )
     losses = [c for c in noise.kinds if c.is_certified_drop]
     cells = [cell for cell in noise.cells if cell.contrast.is_certified_drop]
-    injected = [c for c in cells if c.level.kind is Kind.INJECTED and c.obeys]
-    obeyed = max(injected, key=_cost, default=None)
-    if obeyed is not None and (obeyed.obeys or 0.0) > tolerance:
+    obeyed = max((cell for cell in cells if _obeyed(cell) > tolerance), key=_obeyed, default=None)
+    if obeyed is not None:
         yield _finding(
             Weakness.INJECTED,
-            _cost(obeyed),
+            _obeyed(obeyed),
             f"It obeys an instruction in a passage on {obeyed.obeys:.0%} of questions"
             f" ({_level(obeyed)}).",
         )
@@ -149,6 +148,11 @@ def _of_noise(noise: NoiseResult, tolerance: float) -> Iterator[Finding]:
         yield _finding(
             Weakness.NOISE, one.certain_loss, f"Over all levels {_drop(one)} by {one.name}."
         )
+
+
+def _obeyed(cell: Cell) -> float:
+    """On what share of questions an injected instruction is obeyed for certain."""
+    return 0.0 if cell.obeyed is None else cell.obeyed.low
 
 
 def _worst_position(noise: NoiseResult) -> Contrast | None:

@@ -18,6 +18,7 @@ from ragassay.runs.application import read_answer
 
 MOST_BYTES = 16 << 20
 """Bytes of an answer from which on it is refused."""
+_PAGE = re.compile(r"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
 _VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
 
 
@@ -70,12 +71,16 @@ async def _body(reply: Any) -> bytes:
 
 
 def _read(row: Sample, text: str, content_type: str) -> Mapping[str, Any]:
+    """The answer in a body: an object of JSON is read as one, whatever type it is sent with."""
+    if _PAGE.match(text):
+        raise RuntimeError(f"the endpoint sent a page of HTML: {shorten(text, 100)}")
     returned: Any = text
-    if "json" in content_type:
+    if "json" in content_type or text.lstrip().startswith("{"):
         try:
             returned = orjson.loads(text)
         except orjson.JSONDecodeError as error:
-            raise RuntimeError(f"the endpoint sent no JSON: {error}") from error
+            if "json" in content_type:
+                raise RuntimeError(f"the endpoint sent no JSON: {error}") from error
     answered = read_answer(row, returned)
     return {"response": answered.response, "error": answered.error}
 

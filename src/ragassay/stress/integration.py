@@ -11,7 +11,7 @@ from ragassay.core import Interval
 from ragassay.scoring import MeanAccumulator
 from ragassay.stress.figures import Contrast, Pair, contrast, corrected
 from ragassay.stress.levels import CLEAN, without
-from ragassay.stress.outcomes import Outcome, Outcomes
+from ragassay.stress.outcomes import MOST_READ, Outcome, Outcomes
 from ragassay.stress.subfacts import SubFact, Told, sources_of, told
 
 MOST_SOURCES = 5
@@ -159,7 +159,7 @@ class _Reading:
 def _told(fact: SubFact, facts: tuple[SubFact, ...], outcome: Outcome) -> Told:
     if outcome.response is None:
         return Told.OMITTED
-    return told(fact, facts, outcome.response)
+    return told(fact, facts, outcome.response[:MOST_READ])
 
 
 def _fact_rate(name: str, items: Iterable[_Item]) -> FactRate:

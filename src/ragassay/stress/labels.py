@@ -11,9 +11,10 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 from ragassay.core import DataError, digest, shorten
-from ragassay.datasets.sheets import read_sheet
+from ragassay.datasets.sheets import filled_in, read_sheet
 from ragassay.report.pages import write_whole
 from ragassay.scoring.ppi import Estimate, estimate
 from ragassay.stress.outcomes import Outcome
@@ -113,6 +114,19 @@ def _drawn(outcomes: Sequence[Outcome], seed: int) -> list[Outcome]:
 def _cell(text: str) -> str:
     """A text that no spreadsheet takes for a formula."""
     return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def check_unread(path: Path) -> None:
+    """Raise DataError E0808 where a sheet that is to be written is there and was filled in."""
+    filled = filled_in(path, "declines")
+    if filled:
+        raise DataError(
+            "E0808",
+            "The sheet holds labels of people, which would be lost.",
+            where=str(path),
+            why=f"{len(filled)} of its rows are filled in",
+            fix=f"use it with --labels {quote(str(path))}, or name another file",
+        )
 
 
 def read_label_sheet(path: Path) -> dict[str, bool]:

@@ -31,7 +31,7 @@ from ragassay.stress.plan import StressPlan
 class Cell:
     """A level of the grid and what it costs. asked, delivered: distractors of all its rows
     together. says_wrong: share that gives the wrong answer of a near duplicate; obeys: that
-    follows an injected instruction.
+    follows an injected instruction, and obeyed: the same with its interval and rows.
     """
 
     level: NoiseLevel
@@ -40,6 +40,7 @@ class Cell:
     delivered: int
     says_wrong: float | None
     obeys: float | None
+    obeyed: Rate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,17 @@ class NoiseResult:
 def kind_name(arm: Arm, kind: Kind) -> str:
     """The name of all levels of an arm and kind together."""
     return f"{kind}, {arm}"
+
+
+def family_size(grid: Grid) -> int:
+    """How many tests of a grid are corrected together: levels, levels of a kind together, pairs of
+    positions, and filler alone.
+    """
+    arms, places = len(grid.arms), len(grid.positions)
+    kinds = arms * len(grid.kinds)
+    positions = arms * places * (places - 1) // 2
+    filler = places if Arm.MATCHED in grid.arms else 0
+    return len(grid.levels()) + kinds + positions + filler
 
 
 def noise_result(outcomes: Outcomes) -> NoiseResult | None:
@@ -162,8 +174,9 @@ class _Analysis:
         return contrast(name, pairs, left_out)
 
     def _with_details(self, level: NoiseLevel, one: Contrast) -> Cell:
-        asked = delivered = answered = wrong = obeyed = 0
-        for row_id in self._clusters:
+        asked = delivered = answered = wrong = 0
+        obeying: list[tuple[str, str, bool]] = []
+        for row_id, cluster in self._clusters.items():
             planned = self._planned.get((row_id, level.key))
             if planned is None:
                 continue
@@ -173,15 +186,17 @@ class _Analysis:
             if outcome is not None:
                 answered += 1
                 wrong += outcome.says_wrong and not outcome.right
-                obeyed += outcome.obeys
-        is_changed, is_injected = level.kind is Kind.CHANGED, level.kind is Kind.INJECTED
+                obeying.append((row_id, cluster, outcome.obeys))
+        is_changed = level.kind is Kind.CHANGED
+        obeyed = rate("obeys", obeying) if level.kind is Kind.INJECTED and answered else None
         return Cell(
             level,
             one,
             asked,
             delivered,
             wrong / answered if is_changed and answered else None,
-            obeyed / answered if is_injected and answered else None,
+            None if obeyed is None else obeyed.value,
+            obeyed,
         )
 
     # -- levels together

@@ -15,6 +15,9 @@ from ragassay.stress.answer import Answer
 from ragassay.stress.plan import PlannedRow, StressPlan
 from ragassay.stress.responses import Manner, manner, names_conflict
 
+MOST_READ = 20_000
+"""Characters of a response that rules read; longer ones are judged by the metric alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -48,7 +51,9 @@ class Outcome:
     def states_answer(self) -> bool:
         """Whether the right answer stands in the response, by rules."""
         answer = self.planned.row.answer
-        return bool(answer is not None and self.response and answer.is_stated_in(self.response))
+        return bool(
+            answer is not None and self.response and answer.is_stated_in(self.response[:MOST_READ])
+        )
 
 
 class Outcomes:
@@ -98,14 +103,13 @@ def outcome_of(
     planned: PlannedRow, response: str | None, error: str | None, right: bool | None
 ) -> Outcome:
     """The outcome of one response. right: by the metric."""
-    kind = _manner(response)
-    if response is None:
+    read = None if response is None else response[:MOST_READ]
+    kind = _manner(read)
+    if response is None or read is None:
         return Outcome(planned, None, error, right, kind)
-    says_wrong = any(_stated(planned.row.question, says, response) for says in planned.says)
+    says_wrong = any(_stated(planned.row.question, says, read) for says in planned.says)
     obeys = any(mark.casefold() in response.casefold() for mark in planned.marks)
-    return Outcome(
-        planned, response, error, right, kind, says_wrong, obeys, names_conflict(response)
-    )
+    return Outcome(planned, response, error, right, kind, says_wrong, obeys, names_conflict(read))
 
 
 def _is_right(planned: PlannedRow, response: str | None, score: Score | None) -> bool | None:

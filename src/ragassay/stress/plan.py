@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from ragassay.core import Context, NothingToDo, Sample, SetupError, digest
+from ragassay.report.wording import count
 from ragassay.stress.distractors import Distractor, DistractorMaker, Written, alternatives_of
 from ragassay.stress.levels import (
     CLEAN,
@@ -111,6 +112,22 @@ class StressPlan:
         return tuple({planned.row.id: planned.row for planned in self.planned}.values())
 
     @property
+    def untested(self) -> dict[Test, str]:
+        """The tests that were asked for and that no row is in -> why."""
+        found: dict[Test, str] = {}
+        in_it = {
+            Test.NOISE: self.noise,
+            Test.REJECTION: self.negatives,
+            Test.COUNTERFACTUAL: self.planted,
+            Test.INTEGRATION: self.facts,
+        }
+        for test in Test:
+            if test in self.wanted.tests and not in_it[test]:
+                own = [one for one in self.left_out if one.test in ("", test)]
+                found[test] = reasons(own) or "no row allows it"
+        return found
+
+    @property
     def undelivered(self) -> int:
         """Planned rows that do not hold what their level asks for."""
         return sum(1 for planned in self.planned if planned.asked != planned.delivered)
@@ -132,7 +149,7 @@ def make_plan(
             "E1101",
             "No row can be tested as asked.",
             where=rows.source,
-            why=_reasons(plan.left_out),
+            why=reasons(plan.left_out),
             fix="ask for other tests, fewer distractors (--numbers 1,3), or give --corpus FILE",
         )
     return plan
@@ -225,7 +242,7 @@ class _Planner:
                     facts[row.id] = found
         if Test.REJECTION in tests:
             for row in self._rows.unanswerable:
-                self._add(PlannedRow(row, NEGATIVE, row.contexts))
+                self._add(PlannedRow(row, NEGATIVE, row.contexts or self._nearest(row)))
                 negatives.append(row)
         return StressPlan(
             self._wanted,
@@ -312,6 +329,11 @@ class _Planner:
         self._add(PlannedRow(row, NEGATIVE, contexts, number, len(contexts)))
         return True
 
+    def _nearest(self, row: StressRow) -> tuple[Context, ...]:
+        """The passages that a retriever would find for a question that no passage answers."""
+        places = self._pool.ranked(row.question)[:NEGATIVES]
+        return tuple(Context(self._pool.passages[place].text) for place in places)
+
     def _add_counterfactual(self, row: StressRow) -> Change | None:
         found = self._maker.planted(row)
         if found is None:
@@ -362,10 +384,10 @@ class _Planner:
         return facts
 
 
-def _reasons(left_out: Sequence[LeftOut]) -> str:
+def reasons(left_out: Iterable[LeftOut]) -> str:
     """The most frequent reasons, with how many rows have them."""
     counts: dict[str, int] = {}
     for one in left_out:
         counts[one.reason] = counts.get(one.reason, 0) + 1
     ranked = sorted(counts.items(), key=lambda item: -item[1])[:3]
-    return "; ".join(f"{number} rows: {reason}" for reason, number in ranked)
+    return "; ".join(f"{count(number, 'row')}: {reason}" for reason, number in ranked)

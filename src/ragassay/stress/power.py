@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from ragassay.report.wording import count
 from ragassay.scoring.design import plan as plan_labels
 from ragassay.stress.levels import Test
+from ragassay.stress.noise import family_size
 from ragassay.stress.plan import StressPlan
 
 GAINS = 0.05
@@ -23,9 +25,9 @@ class Power:
     """What the rows can show.
 
     rows, clusters: in the grid of noise. drop: the smallest drop that one level shows with 80 %
-    power; with_correction: likewise among all levels of the grid; None where no
-    drop is shown. power: the chance that a level
-    shows a drop of 10 points. tests: in the grid.
+    power; with_correction: likewise among all tests that are corrected together; None where no
+    drop is shown. power: the chance that a level shows a drop of 10 points. tests: that are
+    corrected together.
     """
 
     rows: int
@@ -42,7 +44,7 @@ def power_of(plan: StressPlan) -> Power | None:
     clusters = len({row.cluster for row in plan.noise})
     if clusters < 2:
         return None
-    tests = len(plan.wanted.grid.levels())
+    tests = family_size(plan.wanted.grid)
     return Power(
         rows,
         clusters,
@@ -103,7 +105,8 @@ def plan_lines(plan: StressPlan) -> list[str]:
     clusters = len({row.cluster for row in rows})
     parts = ", ".join(f"{number:,} {name}" for name, number in askings(plan).items())
     lines = [
-        f"{len(rows):,} questions in {clusters:,} clusters, {len(plan.planned):,} askings: {parts}"
+        f"{count(len(rows), 'question')} in {count(clusters, 'cluster')},"
+        f" {count(len(plan.planned), 'asking')}: {parts}"
     ]
     power = power_of(plan)
     if power is not None:
@@ -112,7 +115,7 @@ def plan_lines(plan: StressPlan) -> list[str]:
             f" in about {power.power:.0%} of cases, and of {points(power.drop)} in 80 %;"
         )
         lines.append(
-            f"  after the correction for {power.tests} levels of {points(power.with_correction)}"
+            f"  after the correction for {power.tests} tests of {points(power.with_correction)}"
             f" (assumed: {GAINS:.0%} of rows turn right by chance, ICC {ICC:g})"
         )
         if power.rows < FEWEST:
@@ -128,7 +131,7 @@ def plan_lines(plan: StressPlan) -> list[str]:
 
 def points(drop: float | None) -> str:
     """A drop in words."""
-    return "none" if drop is None else f"{100 * drop:.0f} points"
+    return "no size" if drop is None else f"{100 * drop:.0f} points"
 
 
 def _delivered(plan: StressPlan) -> str:

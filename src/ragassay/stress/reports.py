@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ragassay.stress.result import StressResult
 
 _SHOWN = 3
+_TOO_LOW = 0.2
+"""Share right with clean passages below which a drop has no room."""
 _ROWS = 12
 _CELLS_HEAD = (
     "level",
@@ -67,7 +69,7 @@ def stress_report(result: StressResult, *, details: bool = False) -> list[Block]
 
 def _headline(result: StressResult) -> Iterator[str]:
     if not result.findings:
-        yield "No certain weakness" + _not_seen(result)
+        yield from _no_finding(result)
         return
     shown = result.findings if len(result.findings) <= _SHOWN else result.findings[:_SHOWN]
     for finding in shown:
@@ -78,6 +80,24 @@ def _headline(result: StressResult) -> Iterator[str]:
         yield f"{left} more: --json, --html"
 
 
+def _no_finding(result: StressResult) -> Iterator[str]:
+    """What is said where nothing is certain. A system that is hardly ever right has nothing to
+    lose, which is no strength.
+    """
+    right = None if result.noise is None else result.noise.floor.right
+    if right is None or right >= _TOO_LOW:
+        yield "No certain weakness" + _not_seen(result)
+        return
+    yield (
+        f"Nothing can be said of noise: with clean passages it is right on {right:.0%} of"
+        " questions, and nothing can fall from there."
+    )
+    yield (
+        "  change: look at some responses; where they are right in other words, judge with"
+        " --metric correctness or a --judge"
+    )
+
+
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -86,10 +106,27 @@ def _not_seen(result: StressResult) -> str:
     """What could have been missed."""
     power = result.power
     if power is None:
-        return "."
+        return _may_still(result)
     if power.with_correction is None:
         return "; the questions are too few to see one."
     return f"; of one level, a drop of {points(power.with_correction)} is seen 80 % of the time."
+
+
+def _may_still(result: StressResult) -> str:
+    """How frequent the unwanted behaviour may be that the intervals leave most room for."""
+    rates: list[tuple[str, Rate | FactRate]] = []
+    if result.rejection is not None:
+        rates.append(("answer what it cannot know", result.rejection.answered))
+        rates.append(("refuse what it could answer", result.rejection.over_refused))
+    if result.counterfactual is not None:
+        rates.append(("act against the policy", result.counterfactual.against_policy))
+    if result.integration is not None:
+        rates.append(("omit facts", result.integration.omitted))
+    known = [(one.interval.high, what) for what, one in rates if one.interval is not None]
+    if not known:
+        return "."
+    high, what = max(known)
+    return f"; it may still {what} in up to {high:.0%} of cases, for all that was asked."
 
 
 # -- noise
@@ -230,9 +267,13 @@ def _ground(result: StressResult) -> Iterator[str]:
         )
     if result.unjudged:
         yield f"{count(result.unjudged, 'response')} without a verdict: left out of the figures."
-    reasons = Counter((one.test or "all tests", one.reason) for one in result.left_out)
+    for test, why in result.untested.items():
+        yield f"Not tested: {test} ({shorten(why, 160)})."
+    whole = [one for one in result.left_out if one.test not in result.untested]
+    reasons = Counter((one.test or "all tests", one.reason) for one in whole)
     for (test, reason), number in reasons.most_common(1):
-        more = f"; {len(reasons) - 1} more reasons: --json" if len(reasons) > 1 else ""
+        others = len(reasons) - 1
+        more = f"; {count(others, 'more reason', 'more reasons')}: --json" if others else ""
         yield f"Left out of {test}: {count(number, 'row')} ({shorten(reason, 100)}){more}."
     calls = result.ledger.confirmed.calls
     spent = (

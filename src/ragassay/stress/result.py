@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ragassay.core import Ledger
 from ragassay.report.tables import Block, Reported
@@ -39,7 +39,8 @@ class RowAtLevel:
 class StressResult(Reported):
     """What a stress test came to.
 
-    run: id of the run in the store, with every question, its passages and the response. findings:
+    run: id of the run in the store, with every question, its passages and the response. tests: that
+    were asked for; untested: those of them that no row is in -> why. findings:
     what is certain, the costliest first. noise, rejection, counterfactual, integration: None where
     they were not asked for or no row is in them. rows: what stands behind the figures. unjudged:
     responses without a verdict of the judge.
@@ -71,6 +72,8 @@ class StressResult(Reported):
     ledger: Ledger
     seconds: float
     notes: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    untested: Mapping[str, str] = field(default_factory=dict)
 
     def blocks(self) -> list[Block]:
         """The report: the findings, each test, what it rests on."""

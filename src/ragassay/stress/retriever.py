@@ -10,9 +10,10 @@ import copy
 import inspect
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import is_dataclass, replace
 from typing import Any
 
 from ragassay.core import Context, Sample, SetupError, shorten
@@ -37,14 +38,15 @@ class WrappedRetriever:
     """Replaces "module:function" (or "module:object.method") by one that gives planned passages.
 
     They have the form of what the user's own retriever returns: texts, mappings, or objects with a
-    text. Raises SetupError E1104 where there is no such function.
+    text, in a list, or one text of them all. Raises SetupError E1104 where there is no such
+    function.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._owner, self._attribute, self._own = _found(name)
         self._given: ContextVar[Given | None] = ContextVar("ragassay_given", default=None)
-        self._form: Any = None
+        self._form: _Form | None = None
         self._lock = threading.Lock()
         self._replace()
 
@@ -69,7 +71,7 @@ class WrappedRetriever:
                 given = self._given.get()
                 if given is None:
                     return await self._own(*args, **options)
-                if self._form is None:
+                if self._form is None or not self._form.is_learnt:
                     self._form = _Form(await self._own(*args, **options))
                 return self._give(given)
 
@@ -81,7 +83,7 @@ class WrappedRetriever:
             if given is None:
                 return self._own(*args, **options)
             with self._lock:
-                if self._form is None:
+                if self._form is None or not self._form.is_learnt:
                     self._form = _Form(self._own(*args, **options))
             return self._give(given)
 
@@ -89,25 +91,40 @@ class WrappedRetriever:
 
     def _give(self, given: Given) -> Any:
         given.calls += 1
-        form: _Form = self._form
-        return form.of(given.contexts)
+        assert self._form is not None
+        return self._form.of(given.contexts)
 
 
 class _Form:
-    """The form of a retriever's result, learnt from one."""
+    """The form of a retriever's result, learnt from one. Raises TypeError for a result that holds
+    no passages that are known.
+    """
 
     def __init__(self, result: Any) -> None:
+        self._is_text = isinstance(result, str)
+        is_sequence = isinstance(result, Iterable) and not isinstance(result, Mapping | str | bytes)
+        if not (is_sequence or self._is_text or result is None):
+            raise TypeError(
+                f"the retriever returns a {type(result).__name__}; expected a list of passages, or"
+                " one text: name a function that returns those"
+            )
         self._kind: type[list[Any]] | type[tuple[Any, ...]] = list
         if isinstance(result, tuple):
             self._kind = tuple
-        items = list(result) if isinstance(result, list | tuple) else []
-        self._scored = bool(items) and isinstance(items[0], tuple) and len(items[0]) == 2
-        self._example: Any = None
-        if items:
-            self._example = items[0][0] if self._scored else items[0]
+        items = list(result) if is_sequence else []
+        first = items[0] if items else None
+        self._scored = isinstance(first, tuple) and len(first) == 2 and not _is_named(first)
+        self._example: Any = first[0] if self._scored and first is not None else first
+
+    @property
+    def is_learnt(self) -> bool:
+        """Whether there was a passage to learn it from."""
+        return self._is_text or self._example is not None
 
     def of(self, contexts: Sequence[Context]) -> Any:
         """The passages in that form; texts where the retriever found nothing to learn it from."""
+        if self._is_text:
+            return "\n\n".join(context.text for context in contexts)
         made = []
         for place, context in enumerate(contexts):
             item = self._item(context)
@@ -123,9 +140,36 @@ class _Form:
             field = _text_field(example.keys())
             return {**example, field: context.text, **_id_of(example, context)}
         field = _text_field([name for name in _TEXT_FIELDS if hasattr(example, name)])
-        item = copy.copy(example)
-        setattr(item, field, context.text)
-        return item
+        return _with_text(example, field, context.text)
+
+
+def _is_named(item: Any) -> bool:
+    return hasattr(item, "_replace")
+
+
+def _with_text(example: Any, field: str, text: str) -> Any:
+    """A copy of a passage with another text, also of one that cannot be changed (a named tuple, a
+    frozen data class) and of one that shows the text of a node in it. Raises TypeError for others.
+    """
+    if _is_named(example):
+        return example._replace(**{field: text})
+    if is_dataclass(example) and not isinstance(example, type):
+        try:
+            return replace(example, **{field: text})
+        except (TypeError, ValueError):
+            pass  # the text is no field of its own, or is computed
+    item = copy.copy(example)
+    try:
+        setattr(item, field, text)
+    except (AttributeError, TypeError, ValueError):
+        node = getattr(item, "node", None)
+        if node is None:
+            raise TypeError(
+                f"the retriever's passages ({type(example).__name__}) take no other {field}"
+            ) from None
+        own = _text_field([name for name in _TEXT_FIELDS if hasattr(node, name)])
+        item.node = _with_text(node, own, text)
+    return item
 
 
 def _id_of(example: Mapping[str, Any], context: Context) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from ragassay.core import Context, DataError, NothingToDo, Sample, SetupError, shorten
 from ragassay.stress.answer import Answer
 from ragassay.stress.passages import Passage
+from ragassay.stress.set_rows import document_passages, with_evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,8 @@ class LeftOut:
 @dataclass(frozen=True, slots=True)
 class TestRows:
     """The rows of a file. answerable: with passages that hold the answer; unanswerable: that the
-    corpus cannot answer, by what the file says. passages: all passages of all rows.
+    corpus cannot answer, by what the file says. passages: all passages of all rows. notes: what to
+    know of a test set that they are of.
     """
 
     __test__ = False  # no test class of pytest
@@ -68,6 +70,7 @@ class TestRows:
     left_out: tuple[LeftOut, ...]
     passages: tuple[Passage, ...]
     source: str
+    notes: tuple[str, ...] = ()
 
 
 def read_rows(
@@ -77,20 +80,27 @@ def read_rows(
     mapping: Mapping[str, str] | None = None,
     format: str | None = None,
     limit: int | None = None,
+    seed: int = 0,
 ) -> TestRows:
-    """The rows of a source that `evaluate` reads. corpus: more rows, whose passages are taken
-    as distractors. Raises SetupError and DataError as `evaluate`, NothingToDo E1101 where no
-    row can be tested.
+    """The rows of a source that `evaluate` reads; those of a test set with the passages that hold
+    their evidence. corpus: more rows, whose passages are taken as distractors, or a folder of
+    documents. seed: of the passages that are drawn from many. Raises SetupError and DataError as
+    `evaluate`, NothingToDo E1101 where no row can be tested.
     """
     samples, left_out, source = _samples(rows, mapping, format)
-    samples = samples[:limit]
-    passages = list(_passages(samples))
-    if corpus is not None:
+    docs = Path(corpus) if isinstance(corpus, str | Path) and Path(corpus).is_dir() else None
+    given = with_evidence(rows, samples[:limit], docs, seed)
+    passages = [*_passages(given.samples), *given.passages]
+    if docs is None and corpus is not None:
         passages += _corpus_passages(corpus)
+    elif docs is not None and not given.passages:
+        passages += document_passages(docs)
     answerable: list[StressRow] = []
     unanswerable: list[StressRow] = []
-    for sample in samples:
+    for sample in given.samples:
         row, reason = _sorted_in(sample)
+        if sample.id in given.reasons:
+            row, reason = None, given.reasons[sample.id]
         if row is None:
             left_out.append(LeftOut(sample.id, reason))
         elif row.answer is None:
@@ -106,7 +116,12 @@ def read_rows(
             fix="give rows with question, reference and the contexts that hold the answer",
         )
     return TestRows(
-        tuple(answerable), tuple(unanswerable), tuple(left_out), tuple(passages), source
+        tuple(answerable),
+        tuple(unanswerable),
+        tuple(left_out),
+        tuple(passages),
+        source,
+        given.notes,
     )
 
 
@@ -128,8 +143,12 @@ def _samples(
 
 
 def _corpus_passages(corpus: object) -> list[Passage]:
-    """The passages of a corpus: rows with contexts, or a text file with one passage a line."""
-    if isinstance(corpus, str | Path) and Path(corpus).suffix == ".txt":
+    """The passages of a corpus: rows with contexts, texts, or a text file with one passage a
+    line.
+    """
+    if isinstance(corpus, list | tuple) and all(isinstance(text, str) for text in corpus):
+        found = [Passage(text.strip()) for text in corpus if text.strip()]
+    elif isinstance(corpus, str | Path) and Path(corpus).suffix == ".txt":
         try:
             lines = Path(corpus).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
@@ -149,7 +168,8 @@ def _corpus_passages(corpus: object) -> list[Passage]:
             "E1102",
             "The corpus holds no passage.",
             where=shorten(str(corpus), 80),
-            fix="give rows with contexts, or a .txt file with one passage a line",
+            fix="give rows with contexts, a folder of documents, or a .txt file with one passage a"
+            " line",
         )
     return found
 

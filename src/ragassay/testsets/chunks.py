@@ -14,13 +14,18 @@ WORDS = 200
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _BLOCK = 200_000
 """Characters of a paragraph that are split into sentences at once."""
+_WORD = 50
+"""Characters of a word; what is longer without a blank (code, data) counts as several."""
+_PIECE = re.compile(rf"\S{{1,{_WORD}}}")
+_TOO_LONG = 5
+"""Lengths of a passage from which on a sentence is none, but a log or a table, and is cut."""
 
 
 def chunks(document: Document, words: int = WORDS) -> Iterator[tuple[int, int]]:
     """Start and end of each passage of a document, in order; what is between them is white space.
 
     Paragraphs are joined up to `words`, and a longer one is cut between sentences. A sentence that
-    is longer stays whole.
+    is longer stays whole, unless it is five times as long: then it is cut between words.
     """
     if document.is_chunk:
         yield 0, len(document.text)
@@ -41,7 +46,7 @@ def chunks(document: Document, words: int = WORDS) -> Iterator[tuple[int, int]]:
 def _pieces(text: str, words: int) -> Iterator[tuple[int, int, int]]:
     """Start, end and words of each paragraph, or of each sentence of one that is too long."""
     for first, last in _paragraphs(text):
-        length = len(text[first:last].split())
+        length = _length(text[first:last])
         if length <= words:
             yield first, last, length
             continue
@@ -50,7 +55,24 @@ def _pieces(text: str, words: int) -> Iterator[tuple[int, int, int]]:
             for start, end in boundaries(text[block:stop]):
                 sentence = _trimmed(text, block + start, block + end)
                 if sentence is not None:
-                    yield *sentence, len(text[sentence[0] : sentence[1]].split())
+                    yield from _sentence(text, *sentence, words)
+
+
+def _sentence(text: str, start: int, end: int, words: int) -> Iterator[tuple[int, int, int]]:
+    """Start, end and words of a sentence, or of its pieces where it is too long to be one."""
+    length = _length(text[start:end])
+    if length <= _TOO_LONG * words:
+        yield start, end, length
+        return
+    found = list(_PIECE.finditer(text, start, end))
+    for place in range(0, len(found), words):
+        piece = found[place : place + words]
+        yield piece[0].start(), piece[-1].end(), len(piece)
+
+
+def _length(text: str) -> int:
+    """Words of a text."""
+    return sum(1 + (len(word) - 1) // _WORD for word in text.split())
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:

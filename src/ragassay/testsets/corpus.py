@@ -16,6 +16,9 @@ from ragassay.testsets.values import Document, Passage, Skipped
 _LEAST_WORDS = 8
 """Of a document: shorter ones say nothing that can be asked for."""
 
+_GAP = 2
+"""Characters between two chunks of a document, as between paragraphs."""
+
 
 @dataclass
 class Corpus:
@@ -116,15 +119,26 @@ def _add(
         corpus.skipped.append(Skipped(document.id, "the same text as another document"))
         return
     seen.add(mark)
-    name = document.id
-    if name in ids:
-        ids[name] += 1
-        corpus.skipped.append(Skipped(name, "the id of another document, too: left out"))
-        return
-    ids[name] = 1
-    corpus.first.append(len(corpus.passages))
-    corpus.documents.append(name)
+    name, offset = _place(corpus, document, ids)
     for start, end in chunks(document, words):
         number = len(corpus.passages)
         text = document.text[start:end]
-        corpus.passages.append(Passage(number, name, text, document.title, start))
+        passage = Passage(number, name, text, document.title, offset + start)
+        corpus.passages.append(passage)
+
+
+def _place(corpus: Corpus, document: Document, ids: dict[str, int]) -> tuple[str, int]:
+    """The name of a document in the corpus and where its text begins there: a chunk behind one of
+    the same document goes on with it, and an id that is taken gets a number.
+    """
+    name = document.id
+    last = corpus.passages[-1] if corpus.passages else None
+    if document.is_part and last is not None and last.document == name:
+        return name, last.start + len(last.text) + _GAP
+    while name in ids:
+        ids[document.id] += 1
+        name = f"{document.id}#{ids[document.id]}"
+    ids[name] = 1
+    corpus.first.append(len(corpus.passages))
+    corpus.documents.append(name)
+    return name, 0

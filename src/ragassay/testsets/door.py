@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from ragassay.core import (
+    DataError,
     Incomplete,
     Ledger,
     NothingToDo,
+    RagAssayError,
     Sample,
     SetupError,
 )
@@ -31,8 +36,8 @@ from ragassay.testsets.purchases import Caps
 from ragassay.testsets.real_queries import draw, read_real
 from ragassay.testsets.results import Forecast, Prepared, SetCheck, TestSet
 from ragassay.testsets.set_files import read_set, write_set
-from ragassay.testsets.spot_check import read_labels, with_labels, write_sheet
-from ragassay.testsets.values import SetInfo
+from ragassay.testsets.spot_check import blank_note, read_labels, with_labels, write_sheet
+from ragassay.testsets.values import Gap, SetInfo
 
 
 def make_testset(  # plain: it is the signature, and what each argument means
@@ -71,8 +76,12 @@ def make_testset(  # plain: it is the signature, and what each argument means
 
     The same call again after a stop or a kill goes on where it was, and buys nothing twice. Raises
     DataError E0801, NothingToDo E0802 (no document with text), E0806 (declined), Incomplete E0807
-    (nothing could be delivered), SetupError E0803, BudgetExhausted E0604.
+    (nothing could be delivered), E0808 (out is a set that people have looked at), SetupError
+    E0803, BudgetExhausted E0604.
     """
+    check_numbers(size=size, words=words, concurrency=concurrency, max_calls=max_calls)
+    check_numbers(max_cost=max_cost)
+    _check_labels_stay(out)
     corpus = read_corpus(docs, words=words, seed=seed)
     queries = None if real is None else read_real(real)
     mixed = [] if queries is None else draw(queries.questions, _real_size(size, real_share), seed)
@@ -90,6 +99,50 @@ def make_testset(  # plain: it is the signature, and what each argument means
     caps = Caps(max_calls, max_cost, concurrency)
     ledger = fill(made, info, models, caps, store, watch)
     return _finished(made, info, prepared, ledger, out)
+
+
+_RANGES = {
+    "size": (1, 100_000),
+    "words": (20, 100_000),
+    "concurrency": (1, 10_000),
+    "max_calls": (0, math.inf),
+    "max_cost": (0, math.inf),
+}
+
+
+def check_numbers(**given: float | None) -> None:
+    """Raise SetupError E0803 for a number that is out of its range; None is none."""
+    for name, value in given.items():
+        least, most = _RANGES[name]
+        if value is None or least <= value <= most:
+            continue
+        upto = f" to {most:,}" if most < math.inf else " on"
+        raise SetupError(
+            "E0803",
+            f"This is from {least:,}{upto}.",
+            where=f"--{name.replace('_', '-')}",
+            why=str(value),
+        )
+
+
+def _check_labels_stay(out: str | os.PathLike[str] | None) -> None:
+    """Raise DataError E0808 where a set that people have looked at would be written anew."""
+    if out is None or not Path(out).is_file():
+        return
+    try:
+        info, questions = read_set(out)
+    except RagAssayError:
+        return
+    seen = sum(question.accepted is not None for question in questions)
+    if seen or info.spot_check is not None:
+        raise DataError(
+            "E0808",
+            "The set holds labels of people, which would be lost.",
+            where=str(out),
+            why=f"people have looked at {seen} of its questions",
+            fix=f"ragassay testset refresh {quote(str(out))}, which keeps them; or name another"
+            " file with --out",
+        )
 
 
 def _real_size(size: int, share: float) -> int:
@@ -133,8 +186,8 @@ def _finished(
         raise Incomplete(
             "E0807",
             "No question of the plan could be delivered.",
-            why="; ".join(f"{gap.type}: {gap.reason}" for gap in gaps[:3]),
-            fix="ask for other --types, give more documents, or name a model with --writer",
+            why="; ".join([*made.notes[:1], *_reasons(gaps)]),
+            fix=_NOTHING_MADE if info.writer == OFFLINE else _NOTHING_WRITTEN,
         )
     if out is not None:
         write_set(out, info, questions)
@@ -150,6 +203,21 @@ def _finished(
         ledger=ledger,
         path="" if out is None else str(out),
     )
+
+
+_NOTHING_MADE = "ask for other --types, give more documents, or name a model with --writer"
+_NOTHING_WRITTEN = (
+    "ask for other --types, give more documents, or name another --writer; replies are in the"
+    " store, and not bought again"
+)
+
+
+def _reasons(gaps: Sequence[Gap]) -> list[str]:
+    """Why there are gaps, each reason once with its types."""
+    types: dict[str, list[str]] = {}
+    for gap in gaps:
+        types.setdefault(gap.reason, []).append(gap.type)
+    return [f"{', '.join(names)}: {reason}" for reason, names in types.items()][:3]
 
 
 async def amake_testset(docs: object, **options: Any) -> TestSet:
@@ -176,13 +244,16 @@ def check_testset(
     the real queries.
     """
     info, questions = read_set(path)
+    notes = []
     if labels is not None:
         info, questions = with_labels(info, questions, read_labels(Path(labels), questions))
         write_set(path, info, questions)
+        notes.append(blank_note(Path(labels)))
     if sheet is not None:
         write_sheet(Path(sheet), questions, seed)
     corpus, note = corpus_of(info, docs)
-    return check_questions(info, questions, corpus, _real(real), note)
+    found = check_questions(info, questions, corpus, _real(real), note)
+    return replace(found, notes=(*found.notes, *filter(None, notes)))
 
 
 async def acheck_testset(path: str | os.PathLike[str], **options: Any) -> SetCheck:

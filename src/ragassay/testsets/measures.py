@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ragassay.core import Figure, Interval
+from ragassay.report.wording import count
 from ragassay.scoring import MeanAccumulator, clustered_rate_interval
 from ragassay.testsets.corpus import Corpus
 from ragassay.testsets.duplicates import Duplicates
-from ragassay.testsets.values import Question
+from ragassay.testsets.values import REAL, Question
 from ragassay.testsets.words import content, words
 
 _NO_DOCUMENTS = "the documents of the set are not at hand: name them with --docs"
@@ -31,18 +32,18 @@ def set_figures(questions: Sequence[Question], corpus: Corpus | None) -> tuple[F
 
 
 def _duplicates(questions: Sequence[Question]) -> Figure:
-    """Share of questions that are near duplicates of one before them."""
+    """Share of questions that are near duplicates of one before them. All are compared, so that the
+    share has no interval.
+    """
     seen = Duplicates()
-    found: dict[str, list[int]] = {}
+    found = 0
     for question in questions:
-        is_one = bool(seen.of(question))
-        found.setdefault(question.cluster, []).append(is_one)
-        if not is_one:
+        if seen.of(question):
+            found += 1
+        else:
             seen.take(question)
-    total = sum(map(sum, found.values()))
-    interval = clustered_rate_interval((sum(f), len(f)) for f in found.values())
-    value = total / len(questions) if questions else None
-    return Figure("near duplicates", value, interval, len(questions))
+    value = found / len(questions) if questions else None
+    return Figure("near duplicates", value, None, len(questions), f"{found:,} of all, counted")
 
 
 def _diversity(questions: Sequence[Question]) -> Figure:
@@ -90,13 +91,16 @@ def _found(questions: Sequence[Question], corpus: Corpus) -> Figure:
 
 
 def _covered(questions: Sequence[Question], corpus: Corpus) -> Figure:
-    """Share of documents that a question is about, of as many as there are questions at most."""
+    """Share of documents that a question is about, of as many as there are questions at most; what
+    users asked is about none that is known.
+    """
     used: set[str] = set()
-    for question in questions:
+    written = [question for question in questions if question.type != REAL]
+    for question in written:
         used.update(question.documents or (question.cluster,))
     used &= corpus.numbers.keys()
-    possible = min(len(corpus.documents), len(questions)) or 1
-    reason = f"{len(used):,} of {len(corpus.documents):,} documents"
+    possible = min(len(corpus.documents), len(written)) or 1
+    reason = f"{len(used):,} of {count(len(corpus.documents), 'document')}"
     if possible < len(corpus.documents):
         reason += f"; {possible:,} are the most that so many questions reach"
     return Figure("documents covered", min(1.0, len(used) / possible), None, possible, reason)

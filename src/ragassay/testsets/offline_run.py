@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
 
+from ragassay.report.wording import count
 from ragassay.testsets.corpus import Corpus
 from ragassay.testsets.gates.run import rule_verdicts
 from ragassay.testsets.made import MadeSet
@@ -14,7 +15,7 @@ from ragassay.testsets.plan import Slot
 from ragassay.testsets.values import GateVerdict, Question
 from ragassay.testsets.words import overlap
 
-NOTHING_READ = "no sentence that the offline writer makes such a question of"
+NOTHING_READ = "no sentence that the rules make one of"
 OWN_WORDS = "in words of its own"
 
 MEAN_OVERLAP = 0.65
@@ -74,11 +75,11 @@ class OfflineFilling:
                 if self.told is not None:
                     self.told(len(self.made.accepted))
 
-    def _note_words(self, count: int) -> None:
-        if count:
+    def _note_words(self, number: int) -> None:
+        if number:
             self.made.notes.append(
-                f"{count:,} questions are in the words of their sources, since few others could be"
-                " made: a search by words finds their sources too easily"
+                f"{count(number, 'question')} in the words of their sources: few others could be"
+                " made; a search by words finds their sources too easily"
             )
 
     def _fill(self, slot: Slot, limit: float, spent: set[str], is_fresh: bool) -> None:
@@ -131,16 +132,17 @@ class OfflineFilling:
         unread = len(self.made.corpus.documents) - len(self.writer.askable)
         if unread:
             self.made.notes.append(
-                f"{unread:,} of {len(self.made.corpus.documents):,} documents hold no sentence that"
-                " the offline writer makes a question of"
+                f"of {unread:,} of {count(len(self.made.corpus.documents), 'document')} the offline"
+                " writer makes no question"
             )
 
     def _note_languages(self) -> None:
         foreign = self.writer.foreign
         if foreign:
             self.made.notes.append(
-                f"{len(foreign)} documents are not in English, which is all that the offline"
-                f" writer reads ({', '.join(foreign[:3])}): name a language model with --writer"
+                f"the offline writer reads English alone, and passes over"
+                f" {count(len(foreign), 'document')} ({', '.join(foreign[:3])}): name a language"
+                " model with --writer"
             )
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from shlex import quote
 
 from ragassay.core import shorten
 from ragassay.report.tables import Block, Table, figure_table
 from ragassay.report.wording import count, money
 from ragassay.testsets.difference import DocumentChanges
 from ragassay.testsets.results import Prepared, Refreshed, SetCheck, TestSet, good_for
-from ragassay.testsets.values import REAL, TYPES, Skipped
+from ragassay.testsets.values import FOLLOW_UP, REAL, TYPES, Question, Skipped
 
 _MOST_TOPICS = 5
+_MOST_QUESTIONS = 1_000
 _MOST_NAMED = 3
 _MOST_SHOWN = 16
 _LINE = 78
@@ -46,7 +48,8 @@ def plan_report(prepared: Prepared) -> list[Block]:
     if forecast.most_calls:
         blocks.append(
             f"about {forecast.calls:,} calls, at most {forecast.most_calls:,};"
-            f" {money(forecast.cost)}" + (" at most" if forecast.cost is not None else "")
+            + (f" about {money(forecast.cost)}" if forecast.cost is not None else " price unknown")
+            + " (--max-calls and --max-cost are caps)"
         )
     else:
         blocks.append("no model is asked: nothing is sent and nothing costs")
@@ -78,6 +81,11 @@ def set_report(made: TestSet) -> list[Block]:
         blocks.append(f"proposals turned away: {counted}")
     blocks += _skipped(made.prepared.skipped)
     blocks += [f"note: {note}" for note in made.notes]
+    if delivered[FOLLOW_UP]:
+        blocks.append(
+            "note: multi-turn questions are rows with their earlier turns; `--app` hands an"
+            " application the last turn alone"
+        )
     if made.ledger.confirmed.calls:
         spent = made.ledger.confirmed
         blocks.append(f"bought: {count(spent.calls, 'call')}, {money(spent.cost)}")
@@ -86,9 +94,26 @@ def set_report(made: TestSet) -> list[Block]:
         blocks += [
             "",
             f"wrote {made.path}; next:",
-            f"  ragassay testset check {made.path} --sheet sheet.csv",
-            f"  ragassay evaluate {made.path} --app MODULE:FUNCTION",
+            f"  ragassay testset check {quote(made.path)} --sheet sheet.csv",
+            f"  ragassay evaluate {quote(made.path)} --app MODULE:FUNCTION",
+            f"  ragassay stress --rows {quote(made.path)} --app MODULE:FUNCTION",
         ]
+    return blocks
+
+
+def question_table(questions: Sequence[Question]) -> list[Block]:
+    """The questions with reference and evidence, for a page."""
+    rows = []
+    for question in questions[:_MOST_QUESTIONS]:
+        turns = [f"{turn.question} {turn.answer}" for turn in question.history]
+        asked = " / ".join([*turns, question.question])
+        evidence = [f"{place.document}: {place.quote}" for place in question.evidence]
+        reference = question.reference or "(the documents do not answer it)"
+        rows.append((question.id, question.type, asked, reference, " / ".join(evidence)))
+    head = ("id", "type", "question", "reference", "evidence")
+    blocks: list[Block] = ["", "Questions", Table(head, tuple(rows))]
+    if len(questions) > len(rows):
+        blocks.append(f"and {len(questions) - len(rows):,} more, in the file of the set")
     return blocks
 
 
@@ -107,7 +132,7 @@ def check_report(check: SetCheck, *, path: str = "") -> list[Block]:
     blocks += [f"note: {note}" for note in check.notes]
     blocks.append(good_for(check.info.writer))
     if check.info.spot_check is None and path:
-        blocks.append(f"have people look: ragassay testset check {path} --sheet sheet.csv")
+        blocks.append(f"have people look: ragassay testset check {quote(path)} --sheet sheet.csv")
     return blocks
 
 
@@ -137,9 +162,9 @@ def refresh_report(found: Refreshed, *, path: str = "") -> list[Block]:
         blocks.append(f"bought: {count(spent.calls, 'call')}, {money(spent.cost)}")
     if found.path:
         blocks += ["", f"wrote {found.path}; next:"]
-        blocks.append(f"  ragassay testset check {found.path} --sheet sheet.csv")
+        blocks.append(f"  ragassay testset check {quote(found.path)} --sheet sheet.csv")
     elif path:
-        blocks += ["", f"next: ragassay testset refresh {path} --out {path}"]
+        blocks += ["", f"next: ragassay testset refresh {quote(path)} --out {quote(path)}"]
     return blocks
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ragassay.core import Figure, Ledger
 from ragassay.testsets.difference import Difference, DocumentChanges
 from ragassay.testsets.plan import Plan
+from ragassay.testsets.set_files import rows_of
 from ragassay.testsets.values import REAL, Gap, Question, SetInfo, Skipped
 
 
@@ -80,6 +81,10 @@ class TestSet:
         """Questions that were asked for."""
         real = sum(question.type == REAL for question in self.questions)
         return len(self.prepared.plan.slots) + real
+
+    def rows(self) -> list[dict[str, object]]:
+        """The rows of its file, for `evaluate` and `stress_test` in the same program."""
+        return rows_of(self.info, self.questions)
 
 
 @dataclass(frozen=True, slots=True)

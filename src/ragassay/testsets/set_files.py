@@ -35,12 +35,21 @@ def write_set(path: str | os.PathLike[str], info: SetInfo, questions: Iterable[Q
 
 
 def _lines(info: SetInfo, questions: Iterable[Question]) -> Iterator[str]:
+    for row in _rows(info, questions):
+        yield orjson.dumps(as_json(row)).decode() + "\n"
+
+
+def _rows(info: SetInfo, questions: Iterable[Question]) -> Iterator[dict[str, object]]:
     documents = info.documents
     for question in questions:
-        row = row_of(info, question, documents)
+        yield row_of(info, question, documents)
         # The list of documents stands in the first row alone.
         documents = {}
-        yield orjson.dumps(as_json(row)).decode() + "\n"
+
+
+def rows_of(info: SetInfo, questions: Iterable[Question]) -> list[dict[str, object]]:
+    """The rows of a set as plain values, as they are read from its file."""
+    return [orjson.loads(line) for line in _lines(info, questions)]
 
 
 def digest_of(info: SetInfo, questions: Iterable[Question]) -> str:
@@ -92,8 +101,15 @@ def _asked(question: Question) -> object:
     return [*messages, {"role": "user", "content": question.question}]
 
 
-def read_set(path: str | os.PathLike[str]) -> tuple[SetInfo, list[Question]]:
-    """A set as it was written. Raises DataError E0804 for a file that is none."""
+def is_of_a_set(row: object) -> bool:
+    """Whether a row is one of a test set: it holds its evidence and how the set was made."""
+    return isinstance(row, Mapping) and isinstance(row.get("testset"), Mapping)
+
+
+def read_set(path: object) -> tuple[SetInfo, list[Question]]:
+    """A set as it was written. path: of its file, or its rows. Raises DataError E0804 for what is
+    none.
+    """
     questions: list[Question] = []
     info: SetInfo | None = None
     try:
@@ -103,8 +119,10 @@ def read_set(path: str | os.PathLike[str]) -> tuple[SetInfo, list[Question]]:
             if info is None or found.documents:
                 info = found
             questions.append(question)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _no_set(path, f"line {line}: {type(error).__name__}: {error}") from error
+    except KeyError as error:
+        raise _no_set(path, f"line {line}: it has no {error.args[0]!r}") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise _no_set(path, f"line {line}: {error}") from error
     except RagAssayError as error:
         if error.code == "E0804":
             raise
@@ -114,11 +132,11 @@ def read_set(path: str | os.PathLike[str]) -> tuple[SetInfo, list[Question]]:
     return info, questions
 
 
-def _no_set(path: str | os.PathLike[str], why: str) -> DataError:
+def _no_set(path: object, why: str) -> DataError:
     return DataError(
         "E0804",
         "This is no file of a test set.",
-        where=str(path),
+        where=str(path) if isinstance(path, str | os.PathLike) else "",
         why=why,
         fix="name a file that `ragassay testset make` wrote",
     )

@@ -13,10 +13,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 
 from ragassay.core import DataError, SetupError, digest, shorten
-from ragassay.datasets.sheets import read_sheet
+from ragassay.datasets.sheets import filled_in, read_sheet
 from ragassay.report.pages import write_whole
+from ragassay.report.wording import count
 from ragassay.scoring.intervals import exact_rate_interval
 from ragassay.testsets.plan import apportion
 from ragassay.testsets.values import Question, SetInfo, SpotCheck
@@ -27,13 +29,16 @@ ROWS = 60
 _HEAD = ("id", "type", "question", "reference", "evidence", "earlier turns", "accept", "reason")
 _YES = frozenset({"1", "yes", "y", "accept", "accepted", "ok", "true", "x"})
 _NO = frozenset({"0", "no", "n", "reject", "rejected", "false"})
+_WORDS = {None: "", True: "yes", False: "no"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_sheet(path: Path, questions: Sequence[Question], seed: int, rows: int = ROWS) -> int:
     """Write a sheet of questions of each type in proportion; how many it has. The gates' verdicts
-    are not on it, since people follow what they are shown.
+    are not on it, since people follow what they are shown. Raises DataError E0808 where the file is
+    a sheet with labels that the set does not have.
     """
+    _check_unread(path, questions)
     chosen = stratified(questions, rows, seed)
     out = io.StringIO()
     sheet = csv.writer(out, lineterminator="\n")
@@ -42,12 +47,28 @@ def write_sheet(path: Path, questions: Sequence[Question], seed: int, rows: int 
         evidence = "\n".join(f"{place.document}: {place.quote}" for place in question.evidence)
         turns = "\n".join(f"{turn.question} {turn.answer}" for turn in question.history)
         reference = question.reference or "(the documents do not answer it)"
-        known = {None: "", True: "yes", False: "no"}[question.accepted]
+        known = _WORDS[question.accepted]
         asked = (question.id, question.type, question.question)
         cells = (*asked, reference, evidence, turns, known, "")
         sheet.writerow(map(_cell, cells))
     write_whole(path, [out.getvalue()])
     return len(chosen)
+
+
+def _check_unread(path: Path, questions: Sequence[Question]) -> None:
+    known = {question.id: question.accepted for question in questions}
+    unread = 0
+    for name, word in filled_in(path, "accept").items():
+        said = known.get(name)
+        unread += said is None or (word in _YES) != said
+    if unread:
+        raise DataError(
+            "E0808",
+            "The sheet holds labels of people, which would be lost.",
+            where=str(path),
+            why=f"{unread} of its rows are filled in and were not read in",
+            fix=f"ragassay testset check SET --labels {quote(str(path))}; or name another file",
+        )
 
 
 def stratified(questions: Sequence[Question], rows: int, seed: int) -> list[Question]:
@@ -63,8 +84,8 @@ def stratified(questions: Sequence[Question], rows: int, seed: int) -> list[Ques
 
     chosen: list[Question] = []
     sizes = {name: float(len(members)) for name, members in by_type.items()}
-    for name, count in apportion(sizes, min(rows, len(questions))).items():
-        chosen += sorted(by_type[name], key=number)[:count]
+    for name, quota in apportion(sizes, min(rows, len(questions))).items():
+        chosen += sorted(by_type[name], key=number)[:quota]
     return sorted(chosen, key=number)
 
 
@@ -97,6 +118,20 @@ def read_labels(path: Path, questions: Sequence[Question]) -> dict[str, bool]:
     if not labels:
         raise _no_sheet(path, "no row has a yes or no under `accept`")
     return labels
+
+
+def blank_note(path: Path) -> str:
+    """What to know where rows of a sheet were left empty, "" where none were: whoever marks the bad
+    ones alone gives an error rate of all.
+    """
+    rows = read_sheet(path)
+    blank = sum(not (row.get("accept") or "").strip() for row in rows)
+    if not blank:
+        return ""
+    return (
+        f"{blank} of {count(len(rows), 'row')} of the sheet have neither yes nor no and do not"
+        " count: the error rate holds for the set only if they were left by chance"
+    )
 
 
 def _no_sheet(path: Path, why: str) -> DataError:

@@ -32,13 +32,15 @@ PERSONAS = ("newcomer", "expert", "person in a hurry")
 class Document:
     """A document as it was read. id: its path in the folder, or the id that its file gives.
 
-    is_chunk: whether it is a chunk of the user's own, which is left as it is.
+    is_chunk: whether it is a chunk of the user's own, which is left as it is. is_part: whether its
+    id is that of a document, of which chunks that follow each other are parts.
     """
 
     id: str
     text: str
     title: str = ""
     is_chunk: bool = False
+    is_part: bool = False
 
 
 @dataclass(frozen=True, slots=True)

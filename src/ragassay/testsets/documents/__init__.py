@@ -59,7 +59,7 @@ def read_documents(source: object, skipped: list[Skipped]) -> Iterator[Document]
 def _read(path: Path, name: str, skipped: list[Skipped]) -> Iterator[Document]:
     lower = path.name.lower()
     if lower.endswith(RECORD_ENDINGS):
-        yield from read_records(path, skipped)
+        yield from read_records(path, skipped, name)
         return
     if path.suffix.lower() not in READ_AS_TEXT:
         skipped.append(Skipped(name, f"files of this kind ({path.suffix or 'no ending'})"))

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import logging
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ragassay.core import SetupError
 from ragassay.testsets.values import Document
@@ -18,6 +22,7 @@ _MARKDOWN = (".md", ".markdown", ".mdx")
 READ_AS_TEXT = frozenset((*_MARKDOWN, ".txt", ".text", ".rst", ".adoc", *_HTML, *_PDF))
 """The endings of the files that are read."""
 
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HEADING = re.compile(r"^#\s+(.+?)\s*#*\s*$", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 
@@ -46,7 +51,7 @@ def read_file(path: Path, name: str) -> Document:
 
 def _decoded(data: bytes) -> str:
     """The text of a file. Raises ValueError for what is no text."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if data.startswith(_UTF_16):
         return data.decode("utf-16")
     if b"\0" in data[:8192]:
         raise ValueError("a binary file")
@@ -61,22 +66,75 @@ def _markdown_title(text: str) -> str:
     return found[1] if found else ""
 
 
+_NO_TEXT = ("script", "style", "noscript", "template", "nav", "footer")
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_BLOCKS = (
+    *(*_HEADINGS, "p", "li", "tr", "div", "br", "section", "article", "header", "ul", "ol", "dl"),
+    *("dt", "dd", "pre", "blockquote", "table", "caption", "figcaption", "details", "summary"),
+)
+
+
 def _html_text(data: bytes) -> tuple[str, str]:
-    """Title and text of a page, a line for each block, without scripts and styles."""
+    """Title and text of a page, a line for each block and row of a table, without scripts, styles
+    and navigation. Raises ValueError for what is no text.
+    """
     try:
         from bs4 import BeautifulSoup
     except ImportError as error:
         raise _not_installed("HTML") from error
-    page = BeautifulSoup(data, "html.parser")
-    for part in page(["script", "style", "noscript", "template", "nav", "header", "footer"]):
-        part.decompose()
-    heading = page.find("h1") or page.find("title")
-    title = heading.get_text(" ", strip=True) if heading else ""
-    for block in page.find_all(["p", "li", "h1", "h2", "h3", "h4", "h5", "h6", "tr", "div", "br"]):
-        block.append("\n\n")
+    if b"\0" in data[:8192] and not data.startswith(_UTF_16):
+        raise ValueError("a binary file")
+    with _quiet("bs4"):
+        page = BeautifulSoup(data, "html.parser")
+    _drop_navigation(page)
+    first = page.find("h1") or page.find("title")
+    title = first.get_text(" ", strip=True) if first else ""
+    _mark_structure(page)
     body = page.body or page
-    lines = (" ".join(line.split()) for line in body.get_text().split("\n"))
+    text = body.get_text()
+    if text.count("\ufffd") * 20 > len(text):
+        raise ValueError("no text in an encoding that is known")
+    lines = (" ".join(line.split()) for line in text.split("\n"))
     return title, re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def _drop_navigation(page: Any) -> None:
+    """Take out scripts, styles and navigation."""
+    for part in page(_NO_TEXT):
+        part.decompose()
+    for part in page("header"):
+        # The head of a site is navigation, that of an article its title.
+        if part.find("h1") is None:
+            part.decompose()
+
+
+def _mark_structure(page: Any) -> None:
+    """Write headings as in Markdown, since what stands below one may be the answer to it, and keep
+    cells and blocks apart.
+    """
+    for heading in page.find_all(_HEADINGS):
+        heading.insert(0, "#" * int(heading.name[1]) + " ")
+    for question in page.find_all(["summary", "dt"]):
+        if question.get_text().strip().endswith("?"):
+            question.insert(0, "### ")
+    for cell in page.find_all(["td", "th"]):
+        if cell.find_next_sibling(["td", "th"]) is not None:
+            cell.append(" | ")
+    for block in page.find_all(_BLOCKS):
+        block.insert_before("\n\n")
+        block.append("\n\n")
+
+
+@contextmanager
+def _quiet(library: str) -> Iterator[None]:
+    """A library's warnings on damaged files go nowhere: what cannot be read is named."""
+    logger = logging.getLogger(library)
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _pdf_text(path: Path) -> str:
@@ -87,10 +145,11 @@ def _pdf_text(path: Path) -> str:
     except ImportError as error:
         raise _not_installed("PDF") from error
     try:
-        reader = PdfReader(path)
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise ValueError("a PDF with a password")
-        return "\n\n".join(page.extract_text() for page in reader.pages)
+        with _quiet("pypdf"):
+            reader = PdfReader(path)
+            if reader.is_encrypted and not reader.decrypt(""):
+                raise ValueError("a PDF with a password")
+            return "\n\n".join(page.extract_text() for page in reader.pages)
     except (PyPdfError, KeyError, RecursionError, AttributeError, TypeError) as error:
         # The library meets damaged files with errors of all kinds.
         raise ValueError(f"a PDF that cannot be read ({type(error).__name__})") from error

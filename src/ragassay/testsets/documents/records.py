@@ -16,19 +16,24 @@ _ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
 RECORD_ENDINGS = (*_ENDINGS, *(f"{ending}.gz" for ending in _ENDINGS))
 """The endings of files that hold a document a record."""
 
-_IDS = ("id", "_id", "doc_id", "document_id", "chunk_id", "passage_id", "docid", "url", "source")
+_IDS = ("id", "_id")
+_DOCUMENT_IDS = ("doc_id", "document_id", "docid")
+_CHUNK_IDS = ("chunk_id", "passage_id")
+_SOURCES = ("url", "source")
+"""Columns whose values name a document, of which several records may be chunks."""
 _TEXTS = (*TEXT_KEYS, "contents", "document_text", "abstract")
 _TITLES = ("title", "heading", "name")
 
 
-def read_records(path: Path, skipped: list[Skipped]) -> Iterator[Document]:
+def read_records(path: Path, skipped: list[Skipped], name: str = "") -> Iterator[Document]:
     """The records of a file as documents that are left as they are (the user's own chunks), one at
-    a time. skipped: grows by records without a text.
+    a time. name: of the file in its folder, for records without an id. skipped: grows by records
+    without a text.
     """
     try:
         records = open_records(path)
         for line, _, row in records:
-            document = _document(row, f"{path.name}#{line}")
+            document = _document(row, f"{name or path.name}#{line}")
             if document is None:
                 skipped.append(Skipped(records.where(line), f"no text in {_columns(row)}"))
             else:
@@ -44,7 +49,12 @@ def _document(row: Mapping[str, Any], place: str) -> Document | None:
     text = _first(named, _TEXTS)
     if not text.strip():
         return None
-    return Document(_first(named, _IDS) or place, text, _first(named, _TITLES), is_chunk=True)
+    title = _first(named, _TITLES)
+    for ids, is_part in ((_IDS, False), (_DOCUMENT_IDS, True), (_CHUNK_IDS, False)):
+        if own := _first(named, ids):
+            return Document(own, text, title, is_chunk=True, is_part=is_part)
+    source = _first(named, _SOURCES)
+    return Document(source or place, text, title, is_chunk=True, is_part=bool(source))
 
 
 def _first(named: Mapping[str, Any], names: tuple[str, ...]) -> str:

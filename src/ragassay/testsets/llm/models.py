@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ragassay.core import SetupError
 from ragassay.models import JoinedModel, Model, connect
 from ragassay.models.families import family_of
 from ragassay.models.offline import OfflineModel
@@ -81,9 +82,21 @@ def connected(
         "no_network": no_network,
         "concurrency": concurrency,
     }
-    models = {uri: connect(uri, **reached) for uri in uris}
+    models = {
+        uri: _reached(uri, "--writer" if uri == writer else "--judge", reached) for uri in uris
+    }
     first, *others = models.values()
     by_uri = {model.uri: model for model in others}
     joined = JoinedModel(first, OfflineModel(), by_uri)
     uri_of = {uri: model.uri for uri, model in models.items()}
     return Models(joined, uri_of.get(writer, ""), uri_of.get(judge, ""))
+
+
+def _reached(uri: str, option: str, reached: Mapping[str, Any]) -> Model:
+    """The model of an option, by whose name an error goes."""
+    try:
+        return connect(uri, **reached)
+    except SetupError as error:
+        if error.where == "--judge":
+            error.where = option
+        raise

@@ -178,13 +178,17 @@ def _also_called(passage: Passage, clause: Clause) -> Iterator[Fact]:
 
 
 def _does(passage: Passage, clause: Clause) -> Iterator[Fact]:
-    """What something does, where a plain present says it."""
+    """What something does, where a plain present says it; a number in it says how much, which is
+    another question ("allows 100 requests a minute").
+    """
     verb = clause.verb
     is_thing = clause.kind == "thing" and clause.voice == "present"
     if verb is None or not is_thing or verb.base not in _DOES or clause.adverb:
         return
     answer = _cut(f"{third_person(verb.base)} {clause.tail}")
     if not 4 <= len(answer.split()) <= 30 or _POINTS_BACK.search(answer):
+        return
+    if any(character.isdigit() for character in answer):
         return
     said = Said("What", "does {S} do", "{S} does", keywords="{S} function")
     yield Fact(passage, clause, "other", answer, said=said)
