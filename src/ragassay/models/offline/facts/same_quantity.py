@@ -32,6 +32,8 @@ def same_quantity(mine: Quantity, other: Quantity) -> bool | None:
     """Whether a quantity of a claim is one of the passages; None where they measure other
     things.
     """
+    if mine.is_of_verb or other.is_of_verb:
+        return _same_change(mine, other)
     if mine.measure != other.measure:
         return _same_across_measures(mine, other)
     if mine.label and other.label:
@@ -44,6 +46,15 @@ def same_quantity(mine: Quantity, other: Quantity) -> bool | None:
     return equal(mine, other)
 
 
+def _same_change(mine: Quantity, other: Quantity) -> bool | None:
+    """Whether two changes in percent are one, of which a verb tells one: "doubled" is +100 %."""
+    if not (mine.is_change and other.is_change) or mine.measure != other.measure:
+        return None
+    if mine.bound or other.bound:  # "more than doubled" says nothing of 120 %
+        return True if close(mine.low, other.low) else None
+    return equal(mine, other)
+
+
 def _same_across_measures(mine: Quantity, other: Quantity) -> bool | None:
     if _are_pounds(mine, other) or _are_millions(mine, other) or _are_millions(other, mine):
         return True
@@ -51,7 +62,7 @@ def _same_across_measures(mine: Quantity, other: Quantity) -> bool | None:
         return equal(mine, other)
     share, count = (mine, other) if mine.measure == "percent" else (other, mine)
     if share.measure == "percent" and count.measure == COUNT and 0 < count.low < 1:
-        return True if close(share.low, 100 * count.low) else None
+        return True if _is_share(share.low, 100 * count.low) else None
     if not close(mine.written, other.written):
         return None
     if COUNT not in (mine.measure, other.measure):
@@ -61,6 +72,14 @@ def _same_across_measures(mine: Quantity, other: Quantity) -> bool | None:
     if _may_lack_unit(mine, other):
         return True
     return None
+
+
+def _is_share(percent: float, exact: float) -> bool:
+    """Whether a share in percent is a part of a whole: two thirds are 66, 67 and 66.7 %."""
+    if close(percent, exact):
+        return True
+    is_whole = close(exact, round(exact))
+    return not is_whole and (percent == exact // 1 or percent in (round(exact), round(exact, 1)))
 
 
 def equal(mine: Quantity, other: Quantity) -> bool:
@@ -100,6 +119,8 @@ def may_be_told_otherwise(quantity: Quantity) -> bool:
     such as "a day".
     """
     is_count = quantity.measure in (COUNT, ORDINAL)
+    if quantity.is_of_verb:
+        return True  # from 10 to 20
     if quantity.measure == ORDINAL or quantity.low == 86400.0:
         return True
     return is_count and quantity.is_spelled and quantity.low <= 12
