@@ -459,7 +459,9 @@ def _label(before: str) -> str:
     return _SHORT_LABELS.get(label, label)
 
 
-_BY = re.compile(r"\b(?:by|up|down|another|further)(?: (?:more than|less than|over))?\s*$", re.IGNORECASE)
+_BY = re.compile(
+    r"\b(?:by|up|down|another|further)(?: (?:more than|less than|over))?\s*$", re.IGNORECASE
+)
 
 
 def _is_change(before: str) -> bool:

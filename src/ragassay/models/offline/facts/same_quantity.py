@@ -130,15 +130,17 @@ def is_computed(
     text: str, wanted: Quantity, here: Sequence[Quantity], stated: Sequence[Quantity]
 ) -> bool:
     """Whether a number follows from others by one step: a sum, a difference, so many times
-    something, a part of it. Where the claim does not speak of a calculation, it has to give one of
-    the others itself.
+    something, a part of it. Where the claim does not speak of a calculation, it is one only if it
+    says how many or what share: "three tickets are 45 euros".
 
     text: the claim; here: its other quantities; stated: those of the passages.
     """
     if len(stated) > _MOST_STATED:
         return False
     is_told = _CALCULATES.search(text) is not None
-    mine = [other.written for other in here]
+    counts = wanted.measure not in (COUNT, ORDINAL)
+    factors_of = ("percent", COUNT) if counts else ("percent",)
+    mine = [other.written for other in here if is_told or other.measure in factors_of]
     alike = {other.low for other in (*here, *stated) if other.measure == wanted.measure}
     written = {other.written for other in (*here, *stated) if other.measure == wanted.measure}
     shares = [value / 100 for value in mine]
@@ -147,11 +149,10 @@ def is_computed(
         factors += _constants(text)
     if is_told:
         factors += [other.written for other in stated if other.measure == COUNT]
-    first = alike if is_told else {other.low for other in here} & alike
     if _is_product(wanted.low, factors, alike) or _is_product(wanted.written, factors, written):
         return True
     # Within the claim the unit may stand at one of its numbers only: "from 21 km to 13, so 8".
-    if _is_sum(wanted.low, first, alike) or (is_told and _is_sum(wanted.written, mine, mine)):
+    if is_told and (_is_sum(wanted.low, alike, alike) or _is_sum(wanted.written, mine, mine)):
         return True
     return is_told and _is_ratio(wanted.written, mine, written)
 
