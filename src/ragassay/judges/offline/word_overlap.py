@@ -40,6 +40,8 @@ AGREEMENT = (
     " and 0.56 against people in 3 sets of questions with one short gold answer (7,337 rows); 0.58,"
     " 0.27 and 0.46 where the first of several accepted answers is the reference"
 )
+# Of longer texts, and of more statements than this, words alone decide.
+_LONGEST_RESPONSE, _LONGEST_STATEMENT, _MOST_STATEMENTS = 20_000, 1_000, 12
 _FIGURES = frozenset({"number", "date", "bound"})
 # A statement of so many words beside a name says something of it; with fewer, the name is all of an
 # answer, which is often written in another way.
@@ -53,7 +55,8 @@ _YES_OR_NO = re.compile(r"\W*(yes|no)\b", re.I)
 
 def settle_by_words(open_request: OpenRequest) -> Judgment | None:
     """The Judgment for "correctness" (no, yes) or "correctness_3" (incorrect, not_attempted,
-    correct) that needs no model: the response declines. None elsewhere.
+    correct) that needs no model: the response declines, or lacks the words and is too long to be asked for
+    other ones. None elsewhere.
     """
     response = open_request.request.text("response")
     if declines(response):
@@ -61,8 +64,14 @@ def settle_by_words(open_request: OpenRequest) -> Judgment | None:
         if open_request.rubric.id == "correctness_3":
             return open_request.rated("not_attempted", reason)
         return open_request.rated("no", reason, flags=("declined",))
-    if not _statements(open_request.request):
+    shares = shares_of(response, open_request.request.texts("statements"))
+    if not shares:
         return open_request.lost(Status.NOT_APPLICABLE, "no statement holds a word to compare")
+    few = [statement for share, statement in shares if share < MARK]
+    longest = max(map(len, few), default=0)
+    may_be_asked = len(response) <= _LONGEST_RESPONSE and len(few) <= _MOST_STATEMENTS
+    if few and not (may_be_asked and longest <= _LONGEST_STATEMENT):
+        return _rated(open_request, False, _shared(shares))
     return None
 
 

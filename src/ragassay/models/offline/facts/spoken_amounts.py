@@ -68,8 +68,8 @@ def spoken_amounts(text: str) -> Iterator[SpokenAmount]:
     for match in _HALF_PRICE.finditer(text):
         yield SpokenAmount(*match.span(), Fraction(50), "%")
     for match in _CHANGE.finditer(text):
-        value = _CHANGES[match["changed"][:5].lower()] if match["changed"] else 50
-        yield SpokenAmount(*match.span(), Fraction(value), CHANGE)
+        percent = _CHANGES[match["changed"][:5].lower()] if match["changed"] else 50
+        yield SpokenAmount(*match.span(), Fraction(percent), CHANGE)
     for match in _QUARTER.finditer(text):
         yield SpokenAmount(*match.span(), Fraction(match["quarter"]), "")
 
