@@ -20,7 +20,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,8 @@ WRONG = frozenset({"ungrounded", "incorrect"})
 CAUSES = {
     **dict.fromkeys(FACTS, WRONG),
     "refusal, answer there": frozenset({"over_refusal"}),
+    # Nothing in such a file shows that the answer was there: the plain cause names both reasons.
+    "refusal, answer there, no reference": frozenset({"declined"}),
     "refusal, answer not there": frozenset({"retrieval_irrelevant", "insufficient_context"}),
     # Its claims are not in the contexts either, and support comes before relevance in causal order.
     "another question": frozenset({"answer_irrelevant", "ungrounded"}),
@@ -192,6 +194,10 @@ SHAPES: tuple[Callable[[Sequence[Row]], tuple[str, str]], ...] = (
 )
 
 
+WITH_REFERENCE = frozenset({ragas, langsmith})
+"""The shapes whose rows have a reference."""
+
+
 @dataclass
 class Tally:
     """What became of the rows of one kind."""
@@ -216,8 +222,16 @@ def measure(show: bool = False) -> dict[str, Tally]:
                 path, store=Path(folder) / "store.db", tell=lambda line: None
             ) as run:
                 for row in rows:
-                    _count(found.setdefault(row.kind, Tally()), row, run[row.id], name, show)
+                    seen = as_seen(row, has_reference=shape in WITH_REFERENCE)
+                    _count(found.setdefault(seen.kind, Tally()), seen, run[row.id], name, show)
     return found
+
+
+def as_seen(row: Row, *, has_reference: bool) -> Row:
+    """The row, of the kind that its file lets one know."""
+    if row.kind == "refusal, answer there" and not has_reference:
+        return replace(row, kind="refusal, answer there, no reference")
+    return row
 
 
 def _count(tally: Tally, row: Row, result: object, name: str, show: bool) -> None:

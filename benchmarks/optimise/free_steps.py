@@ -23,7 +23,7 @@ from ragassay.scoring.arrays import BoolArray, FloatArray, IntArray
 from ragassay.scoring.calibration import best_cut
 from ragassay.scoring.clusters import codes
 from ragassay.tuning.aim import Aim
-from ragassay.tuning.free_steps import both_orders, recut
+from ragassay.tuning.free_steps import order_figures, recut
 from ragassay.tuning.values import Answers
 
 TITLE = "Free steps on recorded judges"
@@ -123,15 +123,17 @@ def orders(data: Path) -> list[dict[str, Any]]:
             picks = [row["judges"][judge][order] for row in seen]
             score = np.array([math.nan if pick is None else float(pick == 2) for pick in picks])
             sides.append(Answers(score, score == 1))
-        found = both_orders(truth, *sides)
-        if found.right_first is None or found.right_both is None:
+        found = order_figures(truth, *sides)
+        if found.right_first is None or found.right_agreed is None:
             continue
         out.append(
             {
                 "judge": judge,
                 "first": found.right_first,
-                "both": found.right_both,
-                "share": found.share,
+                "both": found.right_agreed,
+                "share": found.agreed,
+                "all": found.right_all,
+                "first_shown": found.first_shown,
             }
         )
     return out
@@ -180,16 +182,18 @@ def page(found: dict[str, Any]) -> list[str]:
             f" {one['gain']:+.4f} |"
         )
     sides = found["orders"]
-    first, both, share = (
-        np.mean([one[key] for one in sides]) for key in ("first", "both", "share")
+    first, both, share, every, shown = (
+        np.mean([one[key] for one in sides])
+        for key in ("first", "both", "share", "all", "first_shown")
     )
     lines += [
         "",
         (
             f"llmbar, {len(sides)} judges of pairs, asked in both orders: accuracy of the first"
             f" order {first:.3f}; of the verdicts on which both orders agree {both:.3f}, on"
-            f" {share:.0%} of the pairs. The recorded verdicts of summac_val are of one class, and"
-            " say nothing of a cut."
+            f" {share:.0%} of the pairs; over all pairs, where an undecided one is half right,"
+            f" {every:.3f}. What is shown first wins {shown:.0%} of the time. The recorded verdicts"
+            " of summac_val are of one class, and say nothing of a cut."
         ),
     ]
     return lines

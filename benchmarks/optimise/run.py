@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+# In the place of this folder, whose part http.py would hide the module of the standard library.
+sys.path[:1] = [str(ROOT), str(ROOT / "src")]
 
 from benchmarks.measured_parts import measure_parts, parser_for
 

@@ -114,9 +114,17 @@ def walk(
         )
         for row in chosen.rows:
             value = float(truth[int(row.id)])
-            chance = row.inclusion_probability
             labels.append(
-                HumanLabel(row.id, "m", "", value, inclusion_probability=chance, round=number)
+                HumanLabel(
+                    row.id,
+                    "m",
+                    "",
+                    value,
+                    inclusion_probability=row.inclusion_probability,
+                    round=number,
+                    pool=row.pool,
+                    drawn=row.drawn,
+                )
             )
     drawn = drawn_rows(labels, ROWS)
     rows = [RunRow(str(row), float(passes[row])) for row in range(ROWS)]

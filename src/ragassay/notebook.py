@@ -207,7 +207,7 @@ async def _judge_row(plan: Plan, store: Store) -> Score:
     )
     await engine.run(iter([(0, sample)]))
     ((score,),) = (result.scores for result in captured.rows)
-    return score
+    return score.with_claims(sample.response)
 
 
 def _record_run(plan: Plan, store: Store) -> None:

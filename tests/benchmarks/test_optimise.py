@@ -11,9 +11,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.measured_parts import parts_of
+from benchmarks.optimise import http
 from benchmarks.optimise.false_gains import AIMS, certified
 from benchmarks.optimise.power import Case, planned, runs_of
 from benchmarks.optimise.worlds import World, draw
+
+from ragassay.testing import LLMServer
 
 
 def test_a_world_has_the_churn_the_gain_and_the_clusters_that_it_was_asked_for() -> None:
@@ -59,4 +62,16 @@ def test_the_rows_that_the_plan_asks_for_give_the_power_that_it_names() -> None:
 
 
 def test_every_module_that_measures_is_a_part() -> None:
-    assert {"false_gains", "free_steps", "power"} <= set(parts_of("optimise"))
+    assert {"false_gains", "free_steps", "http", "power"} <= set(parts_of("optimise"))
+
+
+def test_a_world_over_http_opens_its_sealed_rows_for_three_finalists(tmp_path: Path) -> None:
+    """What nothing can be gained in is measured there as by the certificate alone."""
+    world = http.drawn(World(60, 12, 0.2), np.random.default_rng(7))
+    with LLMServer(models=["judge", "reflector"]) as server:
+        found = http.run_of(world, "accuracy", server, tmp_path)
+        assert server.stats()["answered_twice"] == 0
+    assert found["tested"] == 3
+    assert (found["certified"], found["printed"]) == http.alone(world, "accuracy")
+    # 48 rows and 48 again, 24 by three rubrics, 60 sealed by all four, and the known example.
+    assert found["calls"] == found["counted"] == 2 * 48 + 3 * 24 + 4 * 60 + 1

@@ -492,3 +492,20 @@ def test_commands_that_are_proposed_work_with_the_store_that_was_named(folder):
     for command in proposed:
         if "OTHER_RUN" not in command:
             ragassay(folder, *command)
+
+
+def test_ctrl_c_while_the_command_loads_is_told(folder):
+    code = (
+        "import sys, ragassay.api\n"
+        "def stop(*arguments, **options): raise KeyboardInterrupt\n"
+        "ragassay.api.make_plan = stop\n"
+        "from ragassay.cli import main\n"
+        "sys.argv = ['ragassay', 'evaluate', 'rows.jsonl', '--store', 's.db']\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 130
+    assert done.stdout == ""
+    assert done.stderr == "Stopped. If a run had begun, ragassay resume goes on with it.\n"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ragassay.core import Context, Sample, SetupError
+from ragassay.core import Context, DataError, Sample, SetupError
 from ragassay.datasets import open_rows
 from support.present import present
 from support.rows import samples
@@ -218,7 +218,8 @@ def test_two_columns_for_one_field_are_refused_with_the_map_options():
     with pytest.raises(SetupError) as caught:
         open_rows([{"query": "a", "prompt": "b", "answer": "A"}])
     assert caught.value.code == "E0311"
-    assert "--map question=query or --map question=prompt" in caught.value.fix
+    fix = "say which: mapping={'question': 'query'} or mapping={'question': 'prompt'}"
+    assert caught.value.fix == fix
 
 
 def test_all_fields_of_which_several_columns_could_be_one_are_named_at_once():
@@ -226,7 +227,7 @@ def test_all_fields_of_which_several_columns_could_be_one_are_named_at_once():
         open_rows([{"query": "a", "prompt": "b", "answer": "A", "output": "B"}])
     assert caught.value.code == "E0311"
     assert caught.value.why == "question: query, prompt; response: answer, output"
-    assert "--map question=query --map response=answer" in caught.value.fix
+    assert "mapping={'question': 'query', 'response': 'answer'}, or" in caught.value.fix
 
 
 def test_map_decides_between_them_and_reads_dotted_columns():
@@ -240,7 +241,7 @@ def test_map_decides_between_them_and_reads_dotted_columns():
     [
         ({"question": "qestion"}, (), "Did you mean 'frage'?"),
         ({"quesiton": "frage"}, (), "Did you mean 'question'?"),
-        ({"frage": "question"}, (), "--map question=frage"),
+        ({"frage": "question"}, (), "write mapping={'question': 'frage'}"),
         ({}, ("sprach",), "Did you mean 'sprache'?"),
     ],
 )
@@ -365,4 +366,32 @@ def test_rows_in_python_without_known_columns_are_told_how_to_map_in_python():
     assert caught.value.code == "E0307"
     assert (
         caught.value.fix == "name the columns: mapping={'question': 'COLUMN', 'response': 'COLUMN'}"
+    )
+
+
+def test_a_file_is_told_of_in_the_words_of_the_command_and_rows_in_memory_in_those_of_python(
+    tmp_path,
+):
+    row = {"query": "a", "user prompt": "b", "answer": "A"}
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps([row]))
+    fixes = {}
+    for source in (path, [row]):
+        with pytest.raises(SetupError) as caught:
+            open_rows(source)
+        fixes[type(source)] = caught.value.fix
+    assert fixes[list].endswith("or mapping={'question': 'user prompt'}")
+    assert fixes[type(path)].endswith("or --map question='user prompt'")
+    twice = [{"id": "a", "question": "Q"}, {"id": "a", "question": "R"}]
+    with pytest.raises(DataError, match=r"position: make_ids=True"):
+        open_rows(twice).scan()
+
+
+def test_an_unknown_field_lists_the_fields_also_where_its_column_is_one(tmp_path):
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps([{"question": "Q", "response": "A"}]))
+    with pytest.raises(SetupError) as caught:
+        open_rows(path, mapping={"foo": "response"})
+    assert caught.value.fix.startswith(
+        "leave it out: response is read by its own name; fields: id, question, contexts,"
     )

@@ -11,7 +11,7 @@ import pytest
 from ragassay.core import AppUsage, Context, Sample
 from ragassay.datasets import open_rows
 from ragassay.runs.application import read_answer
-from support.rows import samples
+from support.rows import bad_rows, samples
 
 QUESTION = "What is the refund window?"
 ANSWER = "Refunds are possible within 30 days [1]."
@@ -193,7 +193,7 @@ def test_a_conversation_of_ragas_keeps_what_its_tools_gave():
     (read,) = samples(data)
     assert (read.question, read.response, read.contexts) == (QUESTION, ANSWER, TEXT_ONLY)
     assert data.scan().lines[0] == "looks like Ragas rows"
-    assert data.scan().notes == ("1 rows have as contexts what tools gave in their conversation",)
+    assert data.scan().notes == ("1 row has as contexts what tools gave in the conversation",)
 
 
 def test_contexts_that_an_application_returns_under_an_unknown_name_are_an_error_of_the_row():
@@ -363,3 +363,63 @@ def test_the_tokens_that_replies_say_are_the_usage_of_the_row(row, expected, tmp
     (sample,) = open_rows(path)
     assert isinstance(sample, Sample)
     assert sample.usage == AppUsage(1, 2, None, None, None)
+
+
+class Document:
+    """A document as LangChain has it."""
+
+    type = "Document"
+
+    def __init__(self, text, **metadata):
+        self.page_content, self.metadata, self.id = text, metadata, None
+
+
+class HaystackDocument:
+    def __init__(self, text, id, score):
+        self.content, self.id, self.score, self.meta = text, id, score, {}
+
+
+class TextNode:
+    def __init__(self, text, id):
+        self.text, self.node_id, self.metadata = text, id, {}
+
+
+class ImageOfText:
+    """A node whose text only a method gives."""
+
+    def get_content(self):
+        return "Ports."
+
+
+class NodeWithScore:
+    def __init__(self, node, score):
+        self.node, self.score = node, score
+
+
+DOCUMENT_OBJECTS = {
+    "LangChain": ([Document("Ports.", source="a.md")], Context("Ports.", "a.md")),
+    "LangChain with scores": ([(Document("Ports."), 0.5)], Context("Ports.", None, 0.5)),
+    "Haystack": ([HaystackDocument("Ports.", "d1", 0.5)], Context("Ports.", "d1", 0.5)),
+    "LlamaIndex": (
+        [NodeWithScore(TextNode("Ports.", "n1"), 0.5)],
+        Context("Ports.", "n1", 0.5),
+    ),
+    "a node alone": (TextNode("Ports.", "n1"), Context("Ports.", "n1")),
+    "a method": ([NodeWithScore(ImageOfText(), 0.5)], Context("Ports.", None, 0.5)),
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENT_OBJECTS)
+@pytest.mark.parametrize("is_generator", [False, True], ids=["list", "generator"])
+def test_documents_of_frameworks_are_read_as_contexts(name, is_generator):
+    given, expected = DOCUMENT_OBJECTS[name]
+    rows = [{"question": "What is on pages 2 and 3?", "contexts": given, "response": "Ports."}]
+    (sample,) = samples(open_rows(iter(rows) if is_generator else rows))
+    assert sample.contexts == (expected,)
+
+
+def test_an_object_without_a_text_is_no_context_and_the_fix_is_in_python():
+    rows = [{"question": "Q", "contexts": [object()], "response": "A"}]
+    (bad,) = bad_rows(open_rows(rows))
+    assert bad.what == "row 1: contexts[0] is a object, expected a text"
+    assert bad.fix == "correct the row, or name another column: mapping={'FIELD': 'COLUMN'}"

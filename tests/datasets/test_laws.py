@@ -164,11 +164,11 @@ def test_any_brackets_and_quotes_as_an_array_keep_the_row_before_them(text):
     )
 )
 @settings(max_examples=examples(150), deadline=None)
-def test_every_line_of_a_csv_without_line_breaks_in_cells_is_a_row(rows):
+def test_every_line_of_a_csv_that_says_something_is_a_row(rows):
     lines = [",".join(row).replace('"', "") for row in rows]
     items = listed(("question,answer\nQ,A\n" + "\n".join(lines)).encode(), "a.csv")
     assert items is not None
-    assert len(items) == 1 + sum(line != "" for line in lines)
+    assert len(items) == 1 + sum(line.replace(",", "").strip() != "" for line in lines)
 
 
 @given(st.binary(max_size=40), st.integers(0, 200), st.integers(0, 255))

@@ -259,3 +259,11 @@ def test_a_damaged_byte_in_a_columnar_file_is_never_a_crash(place, byte, kind):
 
 def test_a_record_is_readable_json_like():
     assert to_record(SAMPLES[0]) == ROWS[0]
+
+
+def test_blank_rows_of_a_data_frame_are_skipped_and_counted():
+    gap = float("nan")
+    frame = pd.DataFrame({"question": ["Who?", None, gap], "response": ["Ana.", gap, " "]})
+    rows = open_rows(frame)
+    assert [row.id for row in rows] == ["row-1"]
+    assert "skipped 2 rows in which every cell is empty" in rows.scan().lines

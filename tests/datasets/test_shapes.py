@@ -5,6 +5,7 @@ errors, saved folders.
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -396,9 +397,9 @@ def test_the_totals_of_a_trace_are_the_usage_of_its_row(name):
 @pytest.mark.parametrize(
     ("value", "note"),
     [
-        ("tr-123", "1 traces could not be read"),
-        ([1], "1 traces could not be read"),
-        (trace(), "1 traces have no totals"),
+        ("tr-123", "1 trace could not be read"),
+        ([1], "1 trace could not be read"),
+        (trace(), "1 trace has no totals"),
     ],
 )
 def test_a_trace_that_says_nothing_is_noted_and_the_row_is_read(value, note):
@@ -523,7 +524,7 @@ def test_an_error_travels_in_the_record_and_a_number_in_its_column_is_noted():
     assert to_record(sample) == {"id": "a", "question": "Q", "error": "boom"}
     assert from_record(to_record(sample)) == sample
     assert open_rows([{"question": "Q", "error": 0.3}]).scan().notes == (
-        "1 error cells hold no text and were not read",
+        "1 error cell holds no text and was not read",
     )
 
 
@@ -613,3 +614,41 @@ def test_a_saved_dataset_without_rows_or_with_a_broken_shard_is_an_error(tmp_pat
     (folder / "state.json").write_text('{"_data_files": []}')
     with pytest.raises(NothingToDo):
         open_rows(folder)
+
+
+CHUNKS = ("Rebuilt in 1869 after a fire.", "Tickets from 10 a.m.")
+
+
+@pytest.mark.parametrize(
+    ("cell", "contexts"),
+    [
+        ("|".join(CHUNKS), CHUNKS),
+        (CHUNKS[0], CHUNKS[:1]),
+        ('["a | b", "c"]', ("a | b", "c")),
+        ("['a | b']", ("a | b",)),
+        (f"{CHUNKS[0]}|", (f"{CHUNKS[0]}|",)),
+    ],
+    ids=["joined", "one", "JSON", "repr", "one and a mark"],
+)
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_contexts_that_deepeval_joined_are_split_and_it_is_said(tmp_path, ending, cell, contexts):
+    row = {"input": "Q?", "actual_output": "A", "expected_output": "R", "retrieval_context": cell}
+    path = tmp_path / f"rows.{ending}"
+    if ending == "csv":
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, row)
+            writer.writeheader()
+            writer.writerow(row)
+    else:
+        path.write_text(json.dumps(row))
+    rows = open_rows(path)
+    (sample,) = samples(rows)
+    assert tuple(chunk.text for chunk in present(sample.contexts)) == contexts
+    is_split = cell == "|".join(CHUNKS)
+    said = ("1 cell of contexts was split at |, as DeepEval does",) if is_split else ()
+    assert rows.scan().notes == said
+
+
+def test_a_mark_in_the_contexts_of_other_tools_splits_nothing():
+    (sample,) = samples(open_rows([{"question": "Q", "contexts": "a|b", "response": "A"}]))
+    assert [chunk.text for chunk in present(sample.contexts)] == ["a|b"]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+from typing import Any
 
 import pytest
 
 from ragassay.core import Context, Sample, SetupError
+from ragassay.runs.look import look_at
 from ragassay.runs.options import make_options
 from ragassay.runs.plan import Plan, make_plan
 
@@ -93,7 +97,8 @@ def test_where_several_columns_may_be_meant_they_are_listed_and_none_is_taken():
     with pytest.raises(SetupError) as caught:
         plan(data, yes=True)
     assert caught.value.what == "No row has a response, and bot_reply, final_answer are not read."
-    assert "'response': 'COLUMN'" in caught.value.fix
+    fix = "mapping={'response': 'bot_reply'} or mapping={'response': 'final_answer'}, since nothing"
+    assert caught.value.fix.startswith(fix)
     assert "yes=True" not in caught.value.fix
 
 
@@ -267,3 +272,223 @@ def test_all_missing_fields_are_named_in_one_message():
     error = refused(rows(reference="R", utterance=QUESTION, kb_docs=[PASSAGE], botReply=ANSWER))
     names = "'question': 'utterance', 'contexts': 'kb_docs', 'response': 'botReply'"
     assert f"mapping={{{names}}}" in error.fix
+
+
+DOCUMENTS = [{"page_content": "The P-200 pump runs on 230 V mains.", "metadata": {"p": 3}}]
+ASKED = "What voltage does the pump need?"
+
+
+def observed(number: int, parent: int | None, name: str, kind: str, output: object) -> Any:
+    """A span of OpenInference as Phoenix exports it."""
+    return {
+        "context": {"trace_id": "t", "span_id": str(number)},
+        "trace_id": "t",
+        "parent_id": None if parent is None else str(parent),
+        "name": name,
+        "span_kind": kind,
+        "start_time": f"2025-01-01T00:00:0{number}Z",
+        "attributes": {
+            "openinference.span.kind": kind,
+            "input.value": ASKED,
+            "output.value": output if isinstance(output, str) else json.dumps(output),
+        },
+    }
+
+
+SPANS = [
+    observed(1, None, "qa", "CHAIN", "It needs 230 volts."),
+    observed(2, 1, "Search.retrieval", "CHAIN", DOCUMENTS),
+    observed(3, 1, "ChatOpenAI", "LLM", "It needs 230 volts."),
+    observed(4, 1, "StrOutputParser", "CHAIN", "It needs 230 volts, says the parser."),
+]
+LANGFUSE = {
+    "id": "t",
+    "timestamp": "2025-02-02T09:00:00.000Z",
+    "input": {"question": ASKED},
+    "output": {"answer": "It needs 230 volts."},
+    "observations": [
+        {"id": "a", "type": "SPAN", "name": "Search.retrieval", "output": DOCUMENTS},
+        {"id": "b", "type": "GENERATION", "name": "chat", "output": "It needs 230 volts."},
+    ],
+}
+LANGSMITH = {
+    "id": "1",
+    "run_type": "chain",
+    "inputs": {"question": ASKED},
+    "outputs": {"answer": "It needs 230 volts."},
+    "child_runs": [
+        {
+            "id": "2",
+            "name": "Search.retrieval",
+            "run_type": "chain",
+            "outputs": {"documents": DOCUMENTS},
+        }
+    ],
+}
+ROW = {"question": ASKED, "response": "It needs 230 volts."}
+
+
+def printed_options(fix: str) -> list[str]:
+    """The options of a printed fix, as a shell reads them when it is copied up to the comma."""
+    return shlex.split(re.split(r", which|, with|; or", fix)[0])
+
+
+def as_mapping(options: list[str]) -> dict[str, str]:
+    """The fields and columns of --map options."""
+    pairs = [option.partition("=") for option in options if option != "--map"]
+    return {field: column for field, _, column in pairs}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        SPANS,
+        [{"trace_id": "t", "spans": SPANS}],
+        [{**ROW, "trace": {"spans": SPANS}}],
+        [{"info": {"trace_id": "t"}, "data": {"spans": SPANS}}],
+        [LANGFUSE],
+        [LANGSMITH],
+    ],
+    ids=["a table of spans", "a trace", "a column", "MLflow", "Langfuse", "LangSmith"],
+)
+def test_what_a_plain_span_gave_stops_the_run_and_the_printed_option_reads_it(data, tmp_path):
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(SetupError) as caught:
+        plan(path)
+    assert caught.value.what == "No row has contexts, and spans.Search.retrieval is not read."
+    assert caught.value.why == "spans.Search.retrieval holds The P-200 pump runs on 230 V mains."
+    mapping = as_mapping(printed_options(caught.value.fix))
+    assert mapping == {"contexts": "spans.Search.retrieval"}
+    for made in (plan(path, mapping=mapping), plan(path, yes=True)):
+        assert "read spans.Search.retrieval as contexts" in made.scan.lines
+        assert first(made).contexts == (Context("The P-200 pump runs on 230 V mains."),)
+        assert first(made).response == "It needs 230 volts."
+
+
+def test_a_trace_in_which_nothing_was_retrieved_runs_as_it_is():
+    spans = [span for span in SPANS if span["name"] != "Search.retrieval"]
+    assert first(plan([{"trace_id": "t", "spans": spans}])).contexts is None
+
+
+def test_of_two_steps_that_gave_documents_none_is_taken():
+    spans = [*SPANS, observed(5, 1, "rerank", "CHAIN", DOCUMENTS)]
+    with pytest.raises(SetupError, match=r"spans\.Search\.retrieval, spans\.rerank are not read"):
+        plan([{"trace_id": "t", "spans": spans}], yes=True)
+
+
+def test_contexts_that_the_root_of_a_trace_gave_beside_the_response_are_named():
+    output = {"answer": "It needs 230 volts.", "contexts": ["It runs on 230 V mains, says A."]}
+    data = [{**LANGFUSE, "name": "qa", "output": output, "observations": []}]
+    with pytest.raises(SetupError, match=r"spans\.qa is not read"):
+        plan(data)
+    assert first(plan(data, yes=True)).contexts == (Context("It runs on 230 V mains, says A."),)
+
+
+FIRST = "Titan orbits Saturn once every 15 days and 22 hours."
+SECOND = "Titan was discovered on 25 March 1655 by Christiaan Huygens."
+NESTED: dict[str, tuple[dict[str, object], str | None]] = {
+    "a list with texts under a known name": (
+        {"search_results": [{"snippet": FIRST, "rank": 1}, {"snippet": SECOND, "rank": 2}]},
+        "search_results",
+    ),
+    "texts under an unknown name": (
+        {"results": {"web": [{"quux": FIRST}, {"quux": SECOND}]}},
+        "results.web.*.quux",
+    ),
+    "documents in hits": (
+        {"retrieval": {"hits": [{"doc": {"text": FIRST}}, {"doc": {"text": SECOND}}]}},
+        "retrieval.hits.*.doc.text",
+    ),
+    "lists in hits": (
+        {"searches": [{"q": "a", "chunks": [FIRST]}, {"q": "b", "chunks": [SECOND]}]},
+        "searches.*.chunks",
+    ),
+    "a name with a dot": ({"stuff": {"kb.docs": [FIRST, SECOND]}}, "stuff.kb.docs"),
+    "a column each": ({"Kontext 2": SECOND, "Kontext 1": FIRST}, "Kontext 1,Kontext 2"),
+    "a long name": ({"retrieved passages of the first " + "step " * 12: [FIRST, SECOND]}, None),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+@pytest.mark.parametrize("is_known", [True, False], ids=["E0318", "E0307"])
+def test_the_printed_option_for_nested_contexts_reads_all_of_them(name, is_known, tmp_path):
+    fields, column = NESTED[name]
+    column = column or next(iter(fields))
+    said = {"question": "Who discovered Titan?", "answer": "Huygens did so in 1655."}
+    if not is_known:
+        said = {"frage": "Who discovered Titan?", "antwort": "Huygens did so in 1655."}
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps([{**said, **fields}]))
+    with pytest.raises(SetupError) as caught:
+        plan(path)
+    assert caught.value.code == ("E0318" if is_known else "E0307")
+    options = printed_options(caught.value.fix.removeprefix("name the columns: "))
+    mapping = as_mapping(options[options.index("--map") :])
+    assert mapping["contexts"] == column
+    for made in (plan(path, mapping=mapping), plan(path, yes=True)):
+        row = first(made)
+        assert row.response == "Huygens did so in 1655."
+        assert row.contexts is not None
+        assert [chunk.text for chunk in row.contexts] == [FIRST, SECOND]
+
+
+def test_steps_that_retrieve_and_answer_are_not_put_together():
+    steps = [{"name": "search", "output": [FIRST, SECOND]}, {"name": "say", "output": "Huygens."}]
+    data = [{"question": "Who discovered Titan?", "answer": "Huygens.", "steps": steps}]
+    with pytest.raises(SetupError, match=r"steps\.0\.output is not read"):
+        plan(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_offered"),
+    [
+        ("Should have said", True),
+        ("Korrekte Antwort", True),
+        ("expected reply", True),
+        ("expected_id", False),
+        ("target_language", False),
+    ],
+)
+def test_a_right_answer_is_offered_beside_the_fields_that_are_missing(name, is_offered, tmp_path):
+    path = tmp_path / "rows.json"
+    texts = {"Customer asked": QUESTION, "What the bot said": ANSWER, "Help article": PASSAGE}
+    path.write_text(json.dumps(rows(**texts, **{name: "{length}"})))
+    with pytest.raises(SetupError) as caught:
+        plan(path)
+    options = printed_options(caught.value.fix)
+    mapping = as_mapping(options[options.index("--map") :])
+    assert mapping.get("reference") == (name if is_offered else None)
+    row = first(plan(path, mapping=mapping))
+    assert row.reference == ("12 kilometres" if is_offered else None)
+    assert row.response == "Pont A is 12 kilometres long."
+    path.write_text(json.dumps(rows(question=QUESTION, bot_reply=ANSWER, **{name: "{length}"})))
+    assert first(plan(path, yes=True)).reference == row.reference
+    kinds = {column.column: column.field for column in look_at(str(path)).columns}
+    assert kinds[name] == ("reference" if is_offered else "")
+
+
+def test_a_column_of_verdicts_is_no_right_answer():
+    data = rows(question=QUESTION, contexts=[PASSAGE], bot_reply=ANSWER, correct="yes")
+    assert first(plan(data, yes=True)).reference is None
+
+
+def test_of_several_lists_of_contexts_one_is_printed_and_all_are_named(tmp_path):
+    hits = {"hits": [{"doc": {"text": FIRST}}, {"doc": {"text": SECOND}}]}
+    said = {"frage": "Who discovered Titan?", "antwort": "Huygens did so in 1655."}
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps([{**said, "first": hits, **hits}]))
+    error = refused(path)
+    assert error.why.endswith("the contexts may be first.hits.*.doc.text or hits.*.doc.text")
+    options = printed_options(error.fix.removeprefix("name the columns: "))
+    mapping = as_mapping(options[options.index("--map") :])
+    assert [chunk.text for chunk in first(plan(path, mapping=mapping)).contexts or ()] == [
+        FIRST,
+        SECOND,
+    ]
+    path.write_text(json.dumps([{"question": "Q", "answer": "A", "first": hits, **hits}]))
+    choices = refused(path).fix.partition(", since nothing says clearly which")[0].split(" or ")
+    assert len(choices) == 2
+    for choice in choices:
+        made = plan(path, mapping=as_mapping(shlex.split(choice)))
+        assert len(first(made).contexts or ()) == 2

@@ -73,7 +73,7 @@ def test_an_answer_in_json_is_read_and_told(csv_file, file):
     dataset = open_rows(csv_file(row) if file else [row])
     (sample,) = samples(dataset)
     assert sample.response == "A"
-    assert dataset.scan().notes == ("1 rows have their response inside the JSON of response",)
+    assert dataset.scan().notes == ("1 row has its response inside the JSON of response",)
 
 
 def test_json_without_a_known_answer_is_told_and_kept_as_the_text_that_it_is(csv_file):
@@ -81,7 +81,7 @@ def test_json_without_a_known_answer_is_told_and_kept_as_the_text_that_it_is(csv
     dataset = open_rows(csv_file({"question": "Q", "response": response}))
     (sample,) = samples(dataset)
     assert sample.response == response
-    note = "1 rows have JSON without a known response in response; read as a text"
+    note = "1 row has JSON without a known response in response; read as a text"
     assert dataset.scan().notes == (note,)
 
 
@@ -124,3 +124,29 @@ def conversation(given):
 def test_documents_that_a_tool_gave_as_json_are_contexts_each(given, contexts):
     (sample,) = samples(open_rows([conversation(given)]))
     assert sample.contexts == contexts
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("reference_outputs", {"answer": "The Rovers."}),
+        ("reference_outputs", {"expected": "The Rovers."}),
+        ("reference", {"ground_truth": "The Rovers.", "source": "gold.md"}),
+        ("expected_output", {"output": "The Rovers."}),
+    ],
+)
+def test_the_right_answer_is_read_inside_its_json(csv_file, name, written):
+    row = {key: RUN[key] for key in ("inputs", "outputs")} | {name: json.dumps(written)}
+    dataset = open_rows(csv_file(row))
+    (sample,) = samples(dataset)
+    assert (sample.response, sample.reference) == ("Rovers.", "The Rovers.")
+    note = f"1 row has its reference inside the JSON of {name}"
+    assert note in dataset.scan().notes
+
+
+def test_a_right_answer_of_json_without_a_known_name_stays_the_text_that_it_is(csv_file):
+    dataset = open_rows(csv_file({"question": "Q", "response": "A", "reference": '{"x": 1}'}))
+    assert samples(dataset)[0].reference == '{"x": 1}'
+    assert dataset.scan().notes == (
+        "1 row has JSON without a known reference in reference; read as a text",
+    )

@@ -147,10 +147,39 @@ def test_nothing_retrieved_is_one_cause_although_the_claims_are_unsupported_for_
 
 def test_declining_is_over_refusal_when_the_evidence_was_there_and_else_retrieval() -> None:
     declined = score("answer_relevance", F, 0.0, "abstention")
-    assert cause(chunks(P, 1.0), grounded(P), declined) == "over_refusal"
+    sufficient = score("context_recall", P)
+    assert cause(chunks(P, 1.0), sufficient, grounded(P), declined) == "over_refusal"
+    open_form = score("context_sufficiency(against=question)", P)
+    assert cause(chunks(P, 1.0), open_form, grounded(P), declined) == "over_refusal"
     rightly = diagnose(ROW, [chunks(F), grounded(P), declined])
     assert rightly.cause is not None
     assert (rightly.cause.name, rightly.others) == ("retrieval_irrelevant", ())
+
+
+def test_a_relevant_chunk_does_not_show_that_the_answer_was_there_to_be_given() -> None:
+    # "How much does it cost?", and the chunk tells how fast it is: declining is right.
+    declined = score("answer_relevance", F, 0.0, "abstention")
+    relevant = (chunks(P, 1.0), score("context_relevance", P, 2 / 3))
+    found = diagnose(replace(ROW, relevant_ids=None), [*relevant, grounded(P), declined])
+    assert found.cause is not None
+    assert (found.cause.name, found.finer) == ("declined", ())
+    # What to do stands behind what would tell: both may be so.
+    assert found.cause.remedy.startswith("Find out first whether the chunks hold the answer.")
+    for words in ("reference", "declining was right", "soften the instruction"):
+        assert words in found.cause.remedy
+    # Of two known documents one is missing, and may have been the one that was needed.
+    assert cause(*relevant, grounded(P), declined) == "declined"
+
+
+def test_the_document_that_people_grade_best_is_evidence_although_others_were_missed() -> None:
+    declined = score("answer_relevance", F, 0.0, "abstention")
+    graded = replace(ROW, relevant_ids={"d1": 3.0, "d9": 2.0})
+    assert cause(chunks(P, 1.0), grounded(P), declined, row=graded) == "over_refusal"
+    lacking = replace(graded, relevant_ids={"d1": 2.0, "d9": 3.0})
+    assert cause(chunks(P, 1.0), grounded(P), declined, row=lacking) == "declined"
+    # By the reference it was not all that was needed.
+    recall = score("context_recall", F, 0.5)
+    assert cause(chunks(P, 1.0), recall, declined, row=graded) == "insufficient_context"
 
 
 def test_an_empty_response_and_one_beside_the_point_are_told_apart() -> None:
@@ -333,7 +362,7 @@ def test_answering_a_question_without_an_answer_here_is_a_failed_abstention_firs
     )
     refused = score("abstention", F, 1.0, "abstention")
     assert (
-        cause(chunks(P, 1.0), grounded(P), refused, row=replace(ROW, answerable=True))
+        cause(chunks(P, 1.0), grounded(P), refused, row=replace(ROW, relevant_ids={"d1": 1.0}))
         == "over_refusal"
     )
 

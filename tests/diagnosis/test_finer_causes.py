@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.core import Context, Evidence, Part, Sample, Score, Status, Verdict
+from ragassay.core import (
+    SAYS_OTHERWISE,
+    Context,
+    Evidence,
+    Part,
+    Sample,
+    Score,
+    Status,
+    Verdict,
+)
 from ragassay.diagnosis import CAUSES, FINER, RULES
 from support.diagnosing import diagnose
 
@@ -157,9 +166,15 @@ PLANTED = {
         "",
     ),
     # declining
-    "it declines before a relevant chunk": (
+    "it declines before a relevant chunk, and no more is known": (
         ROW,
         [chunks(True, False, False), DECLINED],
+        "declined",
+        "",
+    ),
+    "it declines before chunks that support the reference": (
+        ROW,
+        [score("context_recall", P), DECLINED],
         "over_refusal",
         "over_refusal",
     ),
@@ -280,8 +295,8 @@ PLANTED = {
     "all it says holds, and half is missing": (
         ROW,
         [grounded(True, True), claims(True, True, 0.5), WRONG],
-        "incorrect",
-        "incomplete",
+        "incomplete_answer",
+        "",
     ),
     "it does not use what was retrieved": (
         ROW,
@@ -380,6 +395,23 @@ def test_the_detail_quotes_what_proves_it() -> None:
     ]
     missing = diagnose(ROW, [claims(True, True, 0.5), WRONG]).finer[0]
     assert missing.detail == "it does not state “It cost a million.”"
+
+
+def test_a_claim_that_the_chunks_deny_is_not_called_right_for_a_judge_that_passes_it() -> None:
+    # "Berwick is bigger than Alton" passes for right, and the chunk says that Alton is bigger.
+    silent = replace(claim(FIRST, False), flags=("nothing_found",))
+    denied = replace(claim(FIRST, False), flags=(SAYS_OTHERWISE,))
+    for part, finer in ((silent, ["right_without_evidence"]), (denied, [])):
+        support = score("groundedness", F, 0.0, parts=(part,))
+        found = diagnose(ROW, [support, RIGHT])
+        assert found.cause is not None
+        assert found.cause.name == "ungrounded"
+        assert [cause.name for cause in found.finer] == finer
+        # Where nothing says that it is right, nothing is ruled out, and so nothing is named.
+        assert diagnose(ROW, [support]).finer == ()
+    for words in (FINER["right_without_evidence"].title, FINER["right_without_evidence"].remedy):
+        assert "is right" not in words
+        assert "right today" not in words
 
 
 def test_what_is_ruled_out_is_said_where_the_rest_cannot_be_told_apart() -> None:

@@ -97,11 +97,14 @@ def test_a_refusal_with_the_answer_in_the_contexts_is_a_cause_of_its_own_with_it
         "contexts": [SEAT],
         "response": "I do not know that.",
     }
-    with_answer = evaluate(tmp_path, row)
+    with_recall = METRICS + ",context_recall"
+    with_answer = evaluate(tmp_path, {**row, "reference": SEAT}, with_recall)
     assert causes(with_answer) == ["over_refusal"]
     text = whole_text(with_answer.summary)
     assert "The response declines although the answer was retrieved (1 row)" in text
     assert "Soften the instruction to refuse" in text
+    # Without a reference nothing shows that the answer was there.
+    assert causes(evaluate(tmp_path, row)) == ["declined"]
     without = evaluate(tmp_path, {**row, "contexts": ["Tickets cost two dollars."]})
     assert causes(without) == ["retrieval_irrelevant"]
     # By the reference, no chunk held the answer, although one is about the question's words.

@@ -16,6 +16,16 @@ ADVISES = [
     "You may want to ask your doctor.",
     "It's best to speak to a pharmacist about this.",
     "Please turn to the help desk.",
+    "Please contact HR.",
+    "Contact support.",
+    "Please ask your manager.",
+    "You will need to contact the HR department for assistance.",
+    "Please reach out to HR or your team lead directly.",
+    "I recommend speaking to the IT help desk about that.",
+    "Please check the official website.",
+    "Please refer to the employee handbook.",
+    "They will be able to help you with this.",
+    "Your HR team may be able to assist you further.",
 ]
 STATES = [
     "Please contact Maria Lund in room 14.",
@@ -26,6 +36,16 @@ STATES = [
     "Broken badges are replaced by the service team.",
     "Ask the staff to unlock the gate.",
     "You must consult a doctor before each dose.",
+    "Contact HR within 5 days to keep your claim.",
+    "Contact HR before you travel.",
+    "Please contact HR or Maria Lund.",
+    "Please contact HR, who approve the leave.",
+    "You have to contact HR to get a refund.",
+    "HR can approve the leave.",
+    "See the manual, chapter four.",
+    "The website lists all fees.",
+    "They will help you with the move.",
+    "Ask it.",
 ]
 
 

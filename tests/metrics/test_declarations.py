@@ -343,10 +343,7 @@ def test_the_metrics_that_show_it_are_read_in_this_order(shown: Shown, metrics: 
 @pytest.mark.parametrize(
     ("shown", "metrics"),
     [
-        (
-            Shown.EVIDENCE_PRESENT,
-            {"context_sufficiency", "context_recall", "chunk_relevance", "context_relevance"},
-        ),
+        (Shown.EVIDENCE_PRESENT, {"context_sufficiency", "context_recall"}),
         (Shown.REFERENCE_SUPPORTED, {"context_sufficiency", "context_recall"}),
         (Shown.DECLINED, {"answer_relevance", "abstention"}),
     ],

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ragassay
-from ragassay.core import SetupError
-from ragassay.report import mlflow_metrics
+from ragassay.core import CorrectedFigure, Interval, SetupError
+from ragassay.report import check_gates, mlflow_metrics
+from ragassay.report.gate import GateOutcome
 from ragassay.trust.judge_reports import cascade_report
 
 ROWS, LABELS = 120, 80
@@ -86,6 +89,63 @@ def test_a_comparison_gives_the_difference_of_what_labels_set_right(store: str) 
     low = math.hypot(*below)
     assert difference.interval is not None
     assert difference.interval.low == pytest.approx(difference.difference - low)
+
+
+def test_two_judges_of_the_same_answers_have_no_corrected_difference(
+    store: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows(7, 0.5)), encoding="utf-8")
+    place = tmp_path / "same.db"
+    labels = [{"id": f"r{n}", "label": n % 2} for n in range(ROWS)]
+    for name in ("one", "two"):
+        ragassay.evaluate(file, "groundedness", store=place, name=name).close()
+        ragassay.import_labels(name, labels, store=place)
+    compared = ragassay.compare("one", "two", store=place)
+    assert compared.same_answers
+    assert compared.corrected == ()
+    assert any("no corrected difference of groundedness" in text for text in compared.warnings)
+
+
+def gated(store: str, figure: str, threshold: float, **changes: Any) -> GateOutcome:
+    """The gate on the corrected figure of the first run, with a corrected figure of our own."""
+    with ragassay.open_run("first", store=store) as run:
+        summary = run.summary
+    interval = Interval(0.7, 0.8, 0.95, "")
+    corrected = CorrectedFigure("groundedness", "pass rate", 0.75, interval, 80, 120, 0.5)
+    trust = replace(summary.trust[0], corrected=replace(corrected, **changes))
+    gate = f"{figure}>={threshold}"
+    return check_gates(replace(summary, trust=(trust,)), [gate]).outcomes[0]
+
+
+@pytest.mark.parametrize(
+    ("figure", "threshold", "passed"),
+    [
+        ("corrected(groundedness)", 0.75, True),
+        ("lower(corrected(groundedness))", 0.75, False),
+        ("upper(corrected(groundedness))", 0.8, True),
+        ("interval(corrected(groundedness))", 0.7, True),
+        ("interval(corrected(groundedness))", 0.75, None),
+        ("interval(corrected(groundedness))", 0.81, False),
+    ],
+)
+def test_a_gate_goes_by_the_corrected_figure_and_its_ends(
+    store: str, figure: str, threshold: float, passed: bool | None
+) -> None:
+    assert gated(store, figure, threshold).passed is passed
+
+
+def test_a_gate_stays_open_where_the_labels_decide_nothing(store: str) -> None:
+    wide = Interval(0.5, 1.0, 0.95, "")
+    for changes, words in (
+        ({"interval": wide}, "to within 0.25 only"),
+        ({"waiting": 12, "unseen": 0.12}, "no label (12) may move it by up to 0.12"),
+        ({"interval": None}, "the labels give no interval"),
+    ):
+        outcome = gated(store, "corrected(groundedness)", 0.5, **changes)
+        assert outcome.passed is None
+        assert words in outcome.message
+    assert gated(store, "corrected(groundedness)", 0.5, waiting=4, unseen=0.04).passed
 
 
 def test_a_cut_holds_for_the_judge_that_it_names_alone(store: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 from statsmodels.stats.proportion import proportion_confint
 
-from ragassay.core import SetupError
+from ragassay.core import Score, SetupError, Status, Verdict
 from ragassay.report import compare, comparison_json, render_comparison
 from support.as_json import as_json
 from support.present import present
@@ -231,3 +231,38 @@ def test_the_json_of_a_comparison_is_versioned_and_plain(store, pair):
         19,
     )
     assert data["metrics"][1]["result"]["wins"] == 8
+
+
+def shown_of(comparison):
+    out = io.StringIO()
+    render_comparison(comparison, Console(file=out, width=80))
+    return " ".join(out.getvalue().split())
+
+
+def test_a_table_of_changed_rows_says_whose_verdict_it_shows(store, pair):
+    # Rows are fixed and broken by the verdict over all of their metrics.
+    text = shown_of(compare(store, *pair))
+    assert "row metric A → B metric's verdict" in text
+
+
+def test_a_run_that_declines_is_compared_over_the_rows_that_both_answer(make, save, store):
+    def scored(row, declines, supported):
+        flags = ("abstention",) if declines else ()
+        value = 1.0 if declines or supported else 0.0
+        verdict = Verdict.PASS if value else Verdict.FAIL
+        support = Score("groundedness", Status.JUDGED, value, verdict=verdict, flags=flags)
+        share = Score("abstention", Status.JUDGED, float(declines), flags=flags)
+        return replace(row, scores=(support, share))
+
+    metrics = ("groundedness", "abstention")
+    rows = [make.row(i) for i in range(14)]
+    save([scored(row, False, i % 2) for i, row in enumerate(rows)], "a", metrics=metrics)
+    save([scored(row, i < 10, i % 2) for i, row in enumerate(rows)], "b", metrics=metrics)
+    c = compare(store, "a", "b")
+    support = next(m for m in c.metrics if m.metric == "groundedness")
+    # Rows 10 to 13, as they were: a refusal, which claims nothing, is no gain of support.
+    assert (support.result.n, support.declined, support.dropped) == (4, 10, 0)
+    assert support.result.difference == 0.0
+    assert c.headline.startswith("B declines in 10 of 14 rows, A in 0 beyond chance; ")
+    assert "left out, since a run declines to answer there: groundedness 10 rows" in shown_of(c)
+    assert "left out, since a run declines" not in shown_of(compare(store, "a", "a"))

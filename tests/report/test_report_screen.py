@@ -153,6 +153,10 @@ def test_lines_that_wrap_have_no_blanks_at_their_end_and_break_no_command():
         ({"response": "In 1911."}, "No row has contexts: what the responses rest on"),
         ({"contexts": ["Built in 1911."]}, "No row has a response: only the retrieval"),
         ({"response": "In 1911.", "contexts": ["Built in 1911."]}, None),
+        (
+            {"question": None, "response": "In 1911.", "contexts": ["Built in 1911."]},
+            "No row has a question: whether the responses answer it was not measured",
+        ),
     ],
 )
 def test_a_run_says_what_its_rows_gave_nothing_to_measure_of(tmp_path, row, says):
@@ -161,3 +165,35 @@ def test_a_run_says_what_its_rows_gave_nothing_to_measure_of(tmp_path, row, says
         text = summary_text(run.summary)
     assert ("No row has" in text) == (says is not None)
     assert (says or "") in text
+
+
+@pytest.mark.parametrize("told", [3, 5, 8])
+def test_a_summary_shares_the_screen_with_what_was_told_before(store, large, told):
+    summary = replace(summarise(store, large), bad=0, bad_rows=(), notes=("one", "two"))
+    page = TerminalPage.in_memory(80)
+    render_summary(summary, page, detail=Detail(told=told))
+    text = page.written()
+    assert text.count("\n") + told <= 40, text
+    # Fewer metrics and rows, and never a cause less.
+    assert text.count("      try: ") == 3
+    assert "Worst rows" in text
+
+
+def test_a_row_with_a_long_id_is_named_with_its_cause_on_one_line(store, large):
+    summary = summarise(store, large)
+    worst = replace(summary.worst[0], id="0000000c-9f2c-9cd0-4674-edea40000001", uncertain=True)
+    lines = shown(replace(summary, worst=(worst,)), 80).splitlines()
+    (line,) = [each for each in lines if "✗ fail  0000000c" in each]
+    assert line.endswith("… (uncertain)")
+    assert len(line) <= 80
+
+
+def test_no_figures_of_a_judge_stand_under_a_run_that_asked_none(store, large):
+    summary = summarise(store, large)
+    judge = replace(summary.manifest.judge, agreement="Measured somewhere.")
+    manifest = replace(summary.manifest, judge=judge)
+    asked = replace(summary, manifest=manifest)
+    nobody = tuple(replace(metric, asked=0, judged=0) for metric in summary.metrics)
+    for detail in ({}, {"trust": True}, {"verbose": True}):
+        assert "Measured somewhere." in shown(asked, **detail)
+        assert "Measured somewhere." not in shown(replace(asked, metrics=nobody), **detail)

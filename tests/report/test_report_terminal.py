@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ragassay.core import Ledger, Sample, SetupError, Spend
+from ragassay.core import Ledger, Sample, Score, SetupError, Spend, Status, Verdict
 from ragassay.report import (
     check_gates,
     compare,
@@ -20,7 +20,8 @@ from ragassay.report import (
     summarise,
     summary_text,
 )
-from ragassay.report.wording import ledger_words
+from ragassay.report.terminal import render_score
+from ragassay.report.wording import ledger_words, verdict_and_mark
 from support.present import present
 from support.whole_reports import render_all
 
@@ -292,4 +293,25 @@ def test_thinking_is_said_beside_what_the_provider_had_in_its_cache(store, mixed
     assert ledger_words(replace(summarise(store, mixed), ledger=Ledger(spend))) == (
         "judge: 2 calls, 4,000 tokens in, 900 out (3,000 of the input from the provider's cache,"
         " 700 of the output to think), $0.1000; 12.5 s in all"
+    )
+
+
+def test_a_score_of_a_row_is_printed_with_the_words_of_its_claims(make):
+    row = make.row(0, sentences=(("It is long.", 3), ("It is red.", 0)))
+    text = shown(render_score, present(row.score("groundedness")))
+    assert "✓ supported  It is long." in text
+    assert "✗ not supported  It is red." in text
+    # What is stored knows them by their place in the response alone.
+    assert [part.text for part in row.scores[1].parts] == ["", ""]
+    assert "✓ relevant  context 1" in shown(render_score, present(row.score("chunk_relevance")))
+
+
+def test_a_mean_of_ratings_stands_beside_the_share_that_its_mark_is_on():
+    rated = Score("groundedness", Status.JUDGED, 2 / 3, verdict=Verdict.PASS, pass_mark=0.9)
+    # A claim rated 2 of 3 passes: 100 % of claims do, at a mean of 0.667.
+    assert verdict_and_mark(replace(rated, extra={"pass_share": 1.0})) == (
+        "pass (≥ 90 % of claims: 100 %)"
+    )
+    assert verdict_and_mark(replace(rated, value=1.0, extra={"pass_share": 1.0})) == (
+        "pass (≥ 90 % of claims)"
     )

@@ -476,3 +476,14 @@ def test_retry_failed_asks_the_application_again_where_it_had_failed(tmp_path, m
         assert sample.response == "It is so."
         assert sample.error is None
     assert len(asked) == 2
+
+
+def test_a_row_is_looked_up_by_its_id_and_a_number_says_so(tmp_path) -> None:
+    rows = [{"question": "good?"}]
+    with ragassay.evaluate(
+        rows, QUICK, app=lambda question: "Yes.", store=tmp_path / "s.db"
+    ) as run:
+        with pytest.raises(KeyError, match=r"Rows are looked up by their id.*run\['0'\]"):
+            run[0]  # type: ignore[index]
+        with pytest.raises(KeyError, match=r"Did you mean 'row-1'"):
+            run["1"]

@@ -36,7 +36,7 @@ def test_what_was_left_out_is_one_warning_and_the_rest_is_logged(tmp_path, caplo
     with caplog.at_level(logging.INFO, "ragassay"), pytest.warns(RowsWarning) as given:
         evaluate(tmp_path)
     assert [str(warning.message) for warning in given] == [
-        "the rows: 1 rows hold several references; the first is read"
+        "the rows: 1 row holds several references; the first is read"
     ]
     logged = [record.message for record in caplog.records if record.name == "ragassay"]
     assert "read answer as response" in logged
@@ -63,5 +63,5 @@ def test_who_takes_the_lines_gets_all_of_them_and_no_warning(tmp_path) -> None:
     told: list[str] = []
     evaluate(tmp_path, tell=told.append)
     assert "ignored price_class" in told
-    assert "1 rows hold several references; the first is read" in told
+    assert "1 row holds several references; the first is read" in told
     assert len(told) == len(set(told))

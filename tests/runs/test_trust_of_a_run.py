@@ -19,6 +19,7 @@ from ragassay.core import (
 )
 from ragassay.runs.trust import known_certificates, matching, packaged, trust_of
 from ragassay.store import Store
+from ragassay.store.certificate_file import from_json, sealed, to_json
 from ragassay.trust.certificate_issue import issue
 from support.certificates import benchmark, certificate, judge, profile, sample
 
@@ -168,3 +169,10 @@ def test_a_certificate_of_the_store_whose_content_does_not_give_its_id_is_refuse
     store.put_certificate(replace(certificate(), n=1_000_000))
     with pytest.raises(DataError, match="E0317"):
         known_certificates(store)
+
+
+def test_figures_of_weighted_rows_say_so_and_what_their_labels_are_worth(store: Store) -> None:
+    weighted = replace(certificate(), design="weighted", worth=73.4)
+    (line,) = trust_of(store, run_of(store), [weighted])
+    assert line.sentence.endswith("on 3,412 labels (begin, weighted, worth 73)")
+    assert from_json(to_json(sealed(weighted))).worth == 73.4

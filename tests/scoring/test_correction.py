@@ -230,3 +230,14 @@ def test_two_rows_of_one_id_are_a_mistake_of_the_caller():
     rows, _ = world(5)
     with pytest.raises(ValueError, match="one id"):
         corrected_metric([*rows, rows[0]], [])
+
+
+def test_the_correlation_is_that_of_verdicts_and_labels_weighted_by_their_chances() -> None:
+    # Judge and label of eight rows; those at 0.5 count twice. Weighted: both pass 6, only the judge
+    # 1, only people 1, none 4: (6 * 4 - 1 * 1) / sqrt(7 * 7 * 5 * 5) = 23 / 35.
+    table = [(1, 1, 0.5)] * 3 + [(1, 0, 1.0), (0, 1, 1.0)] + [(0, 0, 0.5)] * 2
+    rows = [RunRow(f"r{n}", float(judge)) for n, (judge, _, _) in enumerate(table)]
+    labels = [RowLabel(f"r{n}", float(label), p) for n, (_, label, p) in enumerate(table)]
+    assert corrected_metric(rows, labels).correlation == pytest.approx(23 / 35)
+    one_sided = [RowLabel(label.id, 1.0, label.inclusion) for label in labels]
+    assert corrected_metric(rows, one_sided).correlation is None

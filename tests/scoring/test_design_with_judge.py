@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ragassay.scoring import ppi
 from ragassay.scoring.design import plan
-from ragassay.scoring.design_with_judge import correlation_of, plan_with_judge, worth_of
+from ragassay.scoring.design_with_judge import plan_with_judge, worth_of
 
 
 def test_labels_are_worth_more_by_the_correlation_and_never_more_than_the_run() -> None:
@@ -19,12 +17,11 @@ def test_labels_are_worth_more_by_the_correlation_and_never_more_than_the_run() 
     assert worth_of(400, 0.64, 400) == pytest.approx(400)
 
 
-@given(labels=st.integers(50, 400), rows=st.integers(401, 5000), correlation=st.floats(0.05, 0.99))
-def test_the_correlation_is_found_again_from_what_labels_are_worth(
-    labels: int, rows: int, correlation: float
-) -> None:
-    worth = worth_of(labels, correlation**2, rows)
-    assert correlation_of(labels, worth, rows) == pytest.approx(correlation, rel=1e-6)
+def test_a_judge_that_spares_nothing_is_not_said_to_help() -> None:
+    useless = plan_with_judge("width", half_width=0.07, rate=0.78, correlation=0.0, rows=400)
+    assert useless.sentence.endswith("correlate by 0.00 with people's spares no label.")
+    useful = plan_with_judge("width", half_width=0.07, rate=0.78, correlation=0.5, rows=400)
+    assert "helps: without it" in useful.sentence
 
 
 def test_the_plan_is_that_of_the_labels_worth_and_is_kept() -> None:

@@ -32,6 +32,10 @@ FORMER_REMEDY = (
     " context, look for safety filters that trigger wrongly, and put the relevant chunk nearer to"
     " the question."
 )
+LATER_REMEDY = (
+    "Measure first whether the answer was retrieved. A reference or relevant_ids tell: if it was,"
+    " soften the instruction to refuse; if not, work on the retrieval, for declining was right."
+)
 REMEDY = CAUSES["declined"].remedy
 
 
@@ -43,6 +47,7 @@ def wrapped(remedy: str) -> str:
 
 RENAMED = (
     ("*.json", '"knob": ', '"remedy": '),
+    ("compare*.txt", "A → B                 verdict", "A → B                 metric's verdict"),
     ("*", "behind it in ", "finer cause in "),
     ("*", "Behind it in ", "Finer cause in "),
     ("*", "behind it: ", "finer cause: "),
@@ -82,6 +87,8 @@ RENAMED = (
     ("*.json", FORMER_REMEDY, REMEDY),
     ("*.html", f"<small>Try: {FORMER_REMEDY}", f"<small>Try: {REMEDY}"),
     ("*.txt", wrapped(FORMER_REMEDY), wrapped(REMEDY)),
+    ("*", LATER_REMEDY, REMEDY),
+    ("*.txt", LATER_REMEDY.partition(".")[0], REMEDY.partition(".")[0]),
     ("judged-row.txt", "row row-5, line 5\n", "row row-5\n"),
     ("offline-row.txt", "row row-2, line 2\n", "row row-2\n"),
     ("runs.txt", "  name        ", "  name or file"),
@@ -107,12 +114,17 @@ ADDED = (
     r'"uncertain": (?:""|0|false)',
     r'"also": 0',
     r'"valued": \d+',
+    r'"declined": \d+',
     r'"missing": \d+',
     r'"why": ""',
     r'"mark_words": \{\}',
     r'"by_default": \[\]',
     r'"users": \[\]',
     r'"feedback": null',
+    r'"worth": null',
+    r'"waiting": (?:0|\{[^{}]*\})',
+    r'"unseen": 0\.0',
+    r'"correlation": [\d.]+',
     r"\"counted_by\": \"line\"",
 )
 """Fields that the JSON of today has besides, at the end of their objects."""

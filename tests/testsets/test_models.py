@@ -94,6 +94,33 @@ def test_a_writer_that_repeats_itself_leaves_a_gap_with_its_reason(tmp_path: Pat
     assert "no quote of the reply is in the passages" in gap.reason
 
 
+def test_the_same_proposal_for_several_slots_is_checked_once(tmp_path: Path) -> None:
+    once = {
+        "question": "In which year was the Harbour Museum founded?",
+        "answer": "1912",
+        "quotes": ["The Harbour Museum was founded in 1912."],
+    }
+
+    def repeats(body: dict[str, Any]) -> Any:
+        return once if body["model"] == "writer" else check(body)
+
+    with LLMServer(answer=repeats) as server:
+        made = make(server, tmp_path, documents=DOCUMENTS[:1], size=4)
+        asked = [body["model"] for body in server.bodies]
+    assert len(made.questions) == 1
+    # From the evidence, closed book, from other passages, and the rating: for one question.
+    assert asked.count("checker") == 4
+    assert server.stats()["answered_twice"] == 0
+    assert "no near duplicate" in made.gaps[0].reason
+
+
+def test_slots_on_one_passage_are_asked_for_in_different_words(tmp_path: Path) -> None:
+    with LLMServer(answer=answers) as server:
+        make(server, tmp_path, documents=DOCUMENTS[:1], size=40, judge="offline")
+        assert server.calls > 40
+        assert server.stats()["answered_twice"] == 0
+
+
 def test_a_writer_that_refuses_is_not_asked_on(tmp_path: Path) -> None:
     with (
         LLMServer(answer=lambda body: "I'm sorry, but I can't help with that.") as server,

@@ -165,6 +165,21 @@ def test_the_cut_of_other_scales_must_be_given_for_labels_and_for_scores() -> No
         benchmark(rows_of([0, 1, 1], [10, 80, 90]), "recorded:j")
 
 
+@pytest.mark.parametrize("scores", [(0.9, 0.1), (3, 1), (1, 0)])
+def test_pairs_of_scores_are_no_winners(scores: tuple[float, float]) -> None:
+    # The higher score wins. Of 40 pairs half are the second one's; the judge is wrong on 4 of each,
+    # and names no winner of two more.
+    high, low = scores
+    first, second = [high, low], [low, high]
+    pairs = ([first] * 16 + [second] * 4) + ([second] * 16 + [first] * 4) + [[high, high]] * 2
+    labels = [1.0] * 20 + [2.0] * 20 + [1.0, 2.0]
+    judge = only(benchmark(rows_of(labels, pairs), "recorded:j", draws=200))
+    assert judge.n == 40
+    assert judge.position == ()
+    assert value(judge, "accuracy") == pytest.approx(32 / 40)
+    assert any("2 with equal scores name none" in warning for warning in judge.warnings)
+
+
 def test_pairs_in_both_orders_count_a_lost_order_as_not_right_and_never_as_a_verdict() -> None:
     # Rows: right in both orders; right only in the first; no winner in the second; no winner in
     # either.

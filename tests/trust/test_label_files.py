@@ -78,6 +78,7 @@ def test_a_sheet_goes_out_and_comes_back_with_ids_and_probabilities_exactly_as_t
             row.stream,
             row.inclusion_probability,
             row.round,
+            scale=(0.0, 1.0),
         )
         for row, value in zip(CHOSEN, [1.0, 0.0, 1.0], strict=True)
     )
@@ -376,3 +377,11 @@ def test_two_columns_of_known_ids_or_none_are_refused_with_the_name_to_give() ->
     assert "call the column that holds the rows' ids `id`" in str(refused.value)
     with pytest.raises(DataError, match="the row has no id"):
         read_sheet([{"case": "X-1", "label": 1}], known=["T-1"])
+
+
+def test_every_row_that_cannot_be_read_is_counted(tmp_path: Path) -> None:
+    sheet = tmp_path / "labels.jsonl"
+    sheet.write_text('{"id": "a", "label": 1}\n{no\n{no\n{no\n', encoding="utf-8")
+    with pytest.raises(DataError, match="3 rows cannot be read as labels") as error:
+        read_sheet(str(sheet))
+    assert "3 rows cannot be read" in error.value.why

@@ -21,6 +21,7 @@ from ragassay.testing import Body, LLMServer
 from ragassay.tuning.aim_words import read_aim
 from ragassay.tuning.labels import labels_of
 from ragassay.tuning.optimise import Asked, Progress
+from ragassay.tuning.outcome_json import optimisation_json
 from ragassay.tuning.reports import plan_lines
 from ragassay.tuning.target import target_of
 from support.number_judge import RUBRIC, answers, judge, labelled_rows
@@ -77,6 +78,11 @@ def test_a_rubric_that_is_certified_is_written_and_used_as_it_stands(
     assert 0 < present(told[-1].cost) <= found.cost
     assert {each.most_calls for each in told} == {1200}
     assert found.rubric is not None
+    # As JSON it is all figures and both rubrics, and no row.
+    written = json.dumps(optimisation_json(found), allow_nan=False)
+    assert "number of the passage" in json.loads(written)["rubric"]["text"]
+    assert json.loads(written)["certificate"]["finalists"][0]["certified"]
+    assert "in shop" not in written
     assert "number of the passage" in (tmp_path / "new.md").read_text()
     assert found.forecast.least <= found.calls <= found.forecast.cap == 1200
     with ragassay.evaluate(
@@ -297,4 +303,5 @@ def test_the_offline_judge_changes_its_pass_mark_alone(tmp_path: Path) -> None:
     labels = [{**row, "label": row["label"]} for row in rows()]
     found = ragassay.optimise("groundedness", labels, store=tmp_path / "s.db", aim="accuracy")
     assert (found.result, found.rubric, found.calls) == (None, None, 0)
+    assert json.loads(json.dumps(optimisation_json(found), allow_nan=False))["certified"] is False
     assert found.step.reason

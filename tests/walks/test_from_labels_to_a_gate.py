@@ -65,7 +65,10 @@ def test_three_commands_lead_from_rows_to_a_gate_on_the_corrected_rate(shell: Sh
         assert taken.lines[0] == (
             "100 labels of groundedness: 100 new or changed, 0 rows not labelled yet"
         )
-        assert taken.lines[1] == "next: ragassay trust RUN --metric 'groundedness'"
+        assert taken.lines[1:3] == [
+            "scale: 0, 1; a row passes from a label of 1 on",
+            "next: ragassay trust RUN --metric 'groundedness'",
+        ]
         passed = shell("ragassay trust last --gate 'corrected(groundedness)>=0.6'")
         assert server.stats()["calls"] == calls, "labels need no further call"
     assert passed.lines[0].startswith("openai:mock on groundedness: usable for the corrected pass")

@@ -53,6 +53,7 @@ def test_rows_are_drawn_labelled_taken_in_and_correct_the_pass_rate(shell: Shell
     taken = shell("ragassay label import last sheet.csv")
     assert taken.lines == [
         "50 labels of groundedness: 50 new or changed, 0 rows not labelled yet",
+        "scale: 0, 1; a row passes from a label of 1 on",
         "next: ragassay trust RUN --metric 'groundedness'",
     ]
 

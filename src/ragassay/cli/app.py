@@ -6,9 +6,10 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from ragassay.cli import doctor, interop, judging, stress, tracing, trust, tuning, watch, web
 from ragassay.cli.config import take_default_config
@@ -16,6 +17,7 @@ from ragassay.cli.gate import gate as gate_command
 from ragassay.cli.github import announce_error, guard_output
 from ragassay.cli.init import init
 from ragassay.cli.output import (
+    Notes,
     console,
     display,
     finish,
@@ -42,7 +44,23 @@ from ragassay.cli.store import store_app
 from ragassay.cli.testsets import testset_app
 from ragassay.core.errors import Interrupted, RagAssayError, SetupError, memory_failure, nearest
 
+
+class _Stopped(Exception):
+    """A Ctrl-C that no run took: before it began, or after its end."""
+
+
+class _Commands(TyperGroup):
+    """The commands. A Ctrl-C among them is told: typer leaves with 130 and says nothing."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise _Stopped from error
+
+
 app = typer.Typer(
+    cls=_Commands,
     name="ragassay",
     help="Assay a RAG application: measure rows, say what broke, and say how sure every number is.",
     no_args_is_help=True,
@@ -120,12 +138,13 @@ def evaluate(
         return
     # In the manifest, so that a resumed run is held to the same gates.
     keep = steps.to_manifest()
+    notes = Notes()
     with display(cap) as watch:
         run = api.evaluate(
-            rows, store=store, name=name, keep=keep, watch=watch, tell=note, **options
+            rows, store=store, name=name, keep=keep, watch=watch, tell=notes, **options
         )
     with run:
-        finish(run, steps, json_, shown.detail())
+        finish(run, steps, json_, shown.detail(), notes)
 
 
 @app.command(short_help="Go on with a run that was stopped.")
@@ -205,11 +224,12 @@ def demo(
     steps = FinalSteps(html=html)
     source = str(rows_path())
     keep = steps.to_manifest()
+    notes = Notes()
     with display(None) as watch:
-        run = api.evaluate(source, store=store, name="demo", keep=keep, watch=watch, tell=note)
+        run = api.evaluate(source, store=store, name="demo", keep=keep, watch=watch, tell=notes)
     with run:
-        note(agreement(run).sentence)
-        finish(run, steps, json_, shown.detail())
+        notes(agreement(run).sentence)
+        finish(run, steps, json_, shown.detail(), notes)
 
 
 @app.command(name="runs")
@@ -477,7 +497,7 @@ def run() -> NoReturn:
         sys.exit(error.exit_code)
     except Interrupted:  # whoever took the signal has said so already
         sys.exit(130)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, _Stopped):
         note(_STOPPED)
         sys.exit(130)
     except SystemExit as left:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -23,8 +27,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def finish(run: Run, steps: FinalSteps, json_: bool, detail: Detail) -> NoReturn:
-    """Print the summary, take the final steps of the run, and leave with the exit code."""
+def finish(
+    run: Run, steps: FinalSteps, json_: bool, detail: Detail, notes: Notes | None = None
+) -> NoReturn:
+    """Print the summary, take the final steps of the run, and leave with the exit code.
+
+    notes: those that the command printed before, with which the summary shares the screen.
+    """
     from ragassay.cli.github import announce
     from ragassay.report import conclude, render_gates, render_summary, summary_json
     from ragassay.runs.commands import resume_command, store_option
@@ -34,7 +43,8 @@ def finish(run: Run, steps: FinalSteps, json_: bool, detail: Detail) -> NoReturn
     if json_:
         print_json({**summary_json(summary), "gates": gates.to_json()})
     else:
-        render_summary(summary, console(), store=store, detail=detail)
+        told = 0 if notes is None else notes.lines + bool(steps.html)
+        render_summary(summary, console(), store=store, detail=replace(detail, told=told))
         if steps.gates or steps.min_coverage is not None:
             render_gates(gates, console())
     # A file that could not be written does not end the run: the others are still written, and its
@@ -120,12 +130,14 @@ def store_file(store: str | None) -> str:
 
 def show_error(error: RagAssayError) -> None:
     """The parts that the error has, a line each, and where its code is explained."""
+    from ragassay.report import plain
+
     lines = [f"error[{error.code}]: {error.what}"]
     lines += [
         f"  {name}: {text}" for name in ("where", "why", "fix") if (text := getattr(error, name))
     ]
     lines.append(f"  more: ragassay explain {error.code}")
-    note("\n".join(lines))
+    print(plain("\n".join(lines)), file=sys.stderr)
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -136,10 +148,60 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def note(text: str) -> None:
-    """A note on stderr, without the control characters that texts of the data may hold."""
+    """A note on stderr, wrapped to the terminal, without the control characters that texts of the
+    data may hold.
+    """
+    _tell(_lines_of(text))
+
+
+class Notes:
+    """`note`, which counts its lines: a summary has to fit on the screen under them."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+
+    def __call__(self, text: str) -> None:
+        """Print a note."""
+        lines = _lines_of(text)
+        _tell(lines)
+        self.lines += len(lines)
+
+
+def _tell(lines: list[str]) -> None:
+    print("\n".join(lines), file=sys.stderr)
+
+
+def _lines_of(text: str) -> list[str]:
+    """The note as it is printed."""
     from ragassay.report import plain
 
-    print(plain(text), file=sys.stderr)
+    width = _width_of_stderr()
+    lines: list[str] = []
+    for line in plain(text).splitlines() or [""]:
+        # A command or an option to copy stays in one piece.
+        if width is None or "ragassay " in line or " --" in line:
+            lines.append(line)
+        else:
+            lines += _wrapped(line, width)
+    return lines
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """The line in pieces of this width, no word broken."""
+    pieces = textwrap.wrap(
+        line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+    return pieces or [""]
+
+
+def _width_of_stderr() -> int | None:
+    """The columns of the terminal; None where stderr is a file or a pipe of no known width."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdigit() and int(given):
+        return int(given)
+    if not sys.stderr.isatty():
+        return None
+    return shutil.get_terminal_size().columns
 
 
 def print_json(value: object) -> None:

@@ -490,6 +490,15 @@ label_app = typer.Typer(
 )
 
 
+SheetScaleOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Values that a label may take, with commas [default: those of the run's labels,"
+        " else 0,1]."
+    ),
+]
+
+
 @label_app.command(name="next")
 def label_next(
     run: RunArgument = "last",
@@ -521,7 +530,7 @@ def label_next(
     show_judge: Annotated[
         bool, typer.Option("--show-judge", help="Show what the judge said; pulls people its way.")
     ] = False,
-    scale: Annotated[str, typer.Option(help="Values that a label may take, with commas.")] = "0,1",
+    scale: SheetScaleOption = None,
     seed: SeedOption = 0,
     store: StoreOption = None,
 ) -> None:
@@ -548,7 +557,7 @@ def label_next(
     )
     for text in choice.notes:
         note(text)
-    print_lines(*sheet_report(choice, output, scale))
+    print_lines(*sheet_report(choice, output))
     if warning := sheet_warning(choice):
         note(warning)
 
@@ -589,7 +598,7 @@ def label_import(
     if json_:
         print_value("labels", result)
         return
-    print_lines(import_summary(result))
+    print_lines(*import_summary(result))
     for text in import_warnings(result):
         note(text)
     print_lines(*import_next_step(result))

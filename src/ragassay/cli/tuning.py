@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragassay.cli.output import note, print_lines, print_result, store_file
+from ragassay.cli.output import note, print_blocks, print_json, print_lines, store_file
 from ragassay.cli.parameters import (
     ClusterOption,
     CutOption,
@@ -79,6 +79,7 @@ def optimise(  # plain: a parameter is an option with its help
     from ragassay.report import check_output_file
     from ragassay.report.blocks_html import write_blocks_html
     from ragassay.tuning.door import optimise as run
+    from ragassay.tuning.outcome_json import optimisation_json
     from ragassay.tuning.reports import optimisation_report, plan_lines
 
     check_output_file(html, labels, store_file(store), *judging["rubrics"])
@@ -123,7 +124,10 @@ def optimise(  # plain: a parameter is an option with its help
         if forecast and declined.code == "E0707":
             return
         raise
-    print_result("optimisation", result, json_, optimisation_report)
+    if json_:
+        print_json({"schema": 1, "kind": "optimisation", **optimisation_json(result)})
+    else:
+        print_blocks(optimisation_report(result))
     if html is not None:
         title = f"Optimisation of {result.metric}"
         write_blocks_html(title, optimisation_report(result, details=True), html)

@@ -25,7 +25,8 @@ class Stage(StrEnum):
 class Shown(StrEnum):
     """What a metric's scores show of the row, for the rules of the diagnosis to read."""
 
-    EVIDENCE_PRESENT = "evidence_present"  # a pass: the contexts hold what an answer needs
+    # A pass: the contexts hold what an answer needs. That they are about the question is less.
+    EVIDENCE_PRESENT = "evidence_present"
     REFERENCE_SUPPORTED = "reference_supported"  # a pass: the contexts support the reference
     RELEVANT_CHUNKS = "relevant_chunks"  # which chunks are relevant
     DOCUMENTS_RETRIEVED = "documents_retrieved"  # whether known documents were retrieved

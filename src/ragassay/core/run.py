@@ -168,13 +168,14 @@ class RowResult(Displayed):
         return self.bad.id if self.bad is not None else ""
 
     def score(self, metric: str) -> Score | None:
-        """The score of the metric with this printed name; None in a row without any.
+        """The score of the metric with this printed name, with the words of its claims; None in a
+        row without any.
 
         Raises SetupError E0201 for a name that is not among the row's scores.
         """
         for score in self.scores:
             if score.metric == metric:
-                return score
+                return score.with_claims(self.sample.response if self.sample is not None else None)
         if not self.scores or not self.done:
             return None
         names = [score.metric for score in self.scores]
@@ -330,7 +331,9 @@ class CorrectedFigure:
 
     of: "pass rate" or "mean". value, interval: corrected, from 0 to 1; None where the labels cannot
     be used, and why says so. labels: that count; rows: of the run to which the metric applies.
-    judge: what the judge says over these. weighted: rows were drawn with known chances.
+    judge: what the judge says over these. weighted: rows were drawn with known chances. waiting:
+    rows that were drawn for labelling and have no label; unseen: the share of the run's rows that
+    they stand for, by which the figure may be off where they are unlike the others.
     """
 
     metric: str
@@ -343,6 +346,31 @@ class CorrectedFigure:
     weighted: bool = False
     method: str = ""
     why: str = ""
+    waiting: int = 0
+    unseen: float = 0.0
+
+    @property
+    def doubt(self) -> str:
+        """Why nothing can be decided by the figure, in words; "" where something can."""
+        if self.value is None or self.interval is None:
+            return self.why or "the labels give no interval"
+        if self.unseen > MOST_UNSEEN:
+            return (
+                f"rows that were drawn and have no label ({self.waiting}) may move it by up to"
+                f" {self.unseen:.2f}: label them"
+            )
+        half = (self.interval.high - self.interval.low) / 2
+        if half > WIDEST:
+            return f"it is known to within {half:.2f} only, which decides nothing: label more rows"
+        return ""
+
+
+MOST_UNSEEN = 0.05
+"""The share of rows that drawn ones without a label may stand for, where something is decided by a
+corrected figure: it may be off by so much.
+"""
+WIDEST = 0.2
+"""Half of the widest interval of a corrected figure that something is decided by."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from ragassay.core.display import Displayed
@@ -94,6 +94,11 @@ class Counts:
         )
 
 
+def _is_place(part: Part) -> bool:
+    """Whether the part is a claim that is only known by its place in the response."""
+    return part.kind == "claim" and not part.text and part.start is not None
+
+
 @fast_init
 @dataclass(frozen=True, slots=True)
 class Score(Displayed):
@@ -117,6 +122,16 @@ class Score(Displayed):
     rationale: str = ""
     flags: tuple[str, ...] = ()
     extra: Mapping[str, float] = field(default_factory=dict)
+
+    def with_claims(self, response: str | None) -> Score:
+        """The score with the words of its claims, which a stored one takes from the response."""
+        if not response or not any(_is_place(part) for part in self.parts):
+            return self
+        parts = []
+        for part in self.parts:
+            text = response[part.start : part.end] if _is_place(part) else part.text
+            parts.append(replace(part, text=text))
+        return replace(self, parts=tuple(parts))
 
     @property
     def probability(self) -> float | None:

@@ -254,7 +254,8 @@ class Certificate(Displayed):
     data_hash: of its bytes; kind: "human", "constructed" or "human and constructed" labels. pooled,
     macro: as in JudgeFigures. profile: what the labelled rows are like. design: how
     the labelled rows were drawn (`DESIGNS`), "" for certificates issued before this was recorded.
-    score_map: of a calibrated judge, whose figures are out-of-fold.
+    score_map: of a calibrated judge, whose figures are out-of-fold. worth: how many labels of equal
+    chance say as much, where rows are weighted; None else, and where it was not recorded.
     """
 
     id: str
@@ -277,10 +278,18 @@ class Certificate(Displayed):
     note: str = ""
     design: str = ""
     score_map: ScoreMap | None = None
+    worth: float | None = None
 
     def figure(self, name: str) -> Figure | None:
         """The pooled figure of this name."""
         return next((figure for figure in self.pooled if figure.name == name), None)
+
+    @property
+    def weighted_words(self) -> str:
+        """ "weighted, worth 73" where rows of unequal chances were weighted, "" else."""
+        if self.design != "weighted":
+            return ""
+        return "weighted" if self.worth is None else f"weighted, worth {self.worth:.0f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +306,8 @@ class RowToLabel:
     stream: str = ""
     inclusion_probability: float | None = None
     round: int = 0
+    pool: int = 0
+    drawn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +335,8 @@ class HumanLabel:
     "" where unknown. value: on the label's scale, finite. stream: "audit", "active" or "stratified"
     where the row was chosen for labelling. inclusion_probability: the chance with which it was
     chosen, in (0, 1], None where it is not known. round: of choosing, 0 where none. created: ISO
-    8601 UTC, "" where unknown.
+    8601 UTC, "" where unknown. pool: how many rows its round was drawn from; drawn: how many that
+    round drew; 0 where not known. scale: the values that it could take, () where nobody said.
     """
 
     row_id: str
@@ -336,3 +348,6 @@ class HumanLabel:
     inclusion_probability: float | None = None
     round: int = 0
     created: str = ""
+    pool: int = 0
+    drawn: int = 0
+    scale: tuple[float, ...] = ()

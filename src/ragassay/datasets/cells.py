@@ -24,8 +24,10 @@ from ragassay.datasets.names import HIT_LISTS, HIT_WRAPPERS
 from ragassay.datasets.names import TEXT_KEYS as TEXT_KEYS
 from ragassay.datasets.outputs import (
     contexts_in,
+    document_fields,
     messages_in,
     question_in,
+    reference_in,
     response_in,
     unwrapped,
 )
@@ -144,7 +146,9 @@ def holds_objects(value: object) -> bool:
 
 
 def _spoken_in(value: object, field: str) -> str | None:
-    return question_in(value) if field == "question" else response_in(value)
+    if field == "question":
+        return question_in(value)
+    return reference_in(value) if field == "reference" else response_in(value)
 
 
 def _is_silent(value: object) -> bool:
@@ -384,6 +388,8 @@ def contexts(
         value = _chunks_of_text(value, notes)
     elif isinstance(value, dict):
         value = contexts_in(value) or _hits(value) or _from_lists(value) or [value]
+    elif document_fields(value) is not None:
+        value = [value]
     if not isinstance(value, list | tuple):
         wrong(field, value, "a list of texts", problems)
         return None
@@ -458,7 +464,9 @@ def _from_lists(table: Mapping[str, Any]) -> list[object] | None:
 
 def _is_scored(item: Sequence[object]) -> bool:
     """Whether it is a chunk with its score, as LangChain's similarity_search_with_score gives."""
-    return len(item) == 2 and isinstance(item[0], dict | str) and type(item[1]) in (int, float)
+    if len(item) != 2 or type(item[1]) not in (int, float):
+        return False
+    return isinstance(item[0], dict | str) or document_fields(item[0]) is not None
 
 
 def _is_titled(item: Sequence[object]) -> bool:
@@ -480,6 +488,7 @@ def chunk_text(item: object) -> object:
     """The text of a chunk in any of the forms in which chunks are given; None where it has none."""
     if isinstance(item, list | tuple) and _is_scored(item):
         item = item[0]
+    item = document_fields(item) or item
     if not isinstance(item, dict):
         return item if isinstance(item, str) else None
     return _text_in(_without_wrapper(item))
@@ -504,6 +513,7 @@ def _context(item: object, field: str, problems: Problems) -> Context | None:
         chunk = _context(item[0], field, problems)
         score = number(item[1], f"{field}.score", problems)
         return None if chunk is None else replace(chunk, score=score)
+    item = document_fields(item) or item
     if not isinstance(item, dict):
         if item is None:
             wrong(field, item, "a text", problems)

@@ -39,6 +39,11 @@ SUBSTANCE = (
 """Fields that something can be measured on; a source with none of them is refused (E0307)."""
 
 
+_USAGE = frozenset(
+    {"latency", "latency_ms", "cost", "total_tokens", "input_tokens", "output_tokens"}
+)
+"""What the application took to answer."""
+
 TIMES = ("start_time", "end_time")
 """Read only where a recognised tool means the run of the application by them, or where --map says
 so.
@@ -154,17 +159,24 @@ class Columns:
         return lines
 
     def _lines_of_fields(self) -> list[str]:
-        """Fields with their own names in one line, the others in a line each."""
+        """Fields with their own names in one line, the others in a line each, but those on usage in
+        one.
+        """
         own: list[str] = []
         renamed: list[str] = []
+        usage: list[str] = []
         for field, column in self.read.items():
             # Nothing has been read as it yet, so there is nothing to say.
             if field in self.quiet:
                 continue
             if column == field:
                 own.append(field)
+            elif field in _USAGE:
+                usage.append(f"{shorten(column, 60)} as {field}")
             else:
                 renamed.append(f"read {shorten(column, 60)} as {field}")
+        if usage:
+            renamed.append(f"read {', '.join(usage)}")
         if not own:
             return renamed
         names = "their own names" if len(own) > 1 else "its own name"
@@ -178,8 +190,7 @@ def choose(
     slices: Sequence[str],
     name: str,
 ) -> Columns:
-    """Decide what is read. columns: top-level names; nested: dotted paths inside objects; name: of
-    the source.
+    """Decide what is read. nested: dotted paths inside objects; name: the source's.
 
     Raises SetupError: E0308 a name in `mapping` or `slices` that does not exist, E0311 two columns
     for one field.
@@ -214,7 +225,8 @@ def choose(
     # After all fields, since a label column may also be one that a field is read from.
     used = {*read.values(), *joined, *slices}
     marks = _marks(shape, columns, used)
-    ignored = _unread(columns, {*used, *marks})
+    draws = {column for column in columns if normal(column) in shape.draws}
+    ignored = _unread(columns, {*used, *marks, *draws})
     quiet = _quiet(shape, everything, read)
     read |= quiet
     # In the order of the fields, whatever --map named first: messages list them so.
@@ -408,12 +420,13 @@ def _check_mapping(
 ) -> None:
     for field, column in mapping.items():
         if field not in ALIASES:
-            fix = "fields: " + ", ".join(ALIASES)
+            fields = "fields: " + ", ".join(ALIASES)
+            fix = fields
             # The usual mistake is to name the column first.
             if column in ALIASES and field in columns:
                 fix = f"write --map {column}={quote(field)} (field=column)"
             elif column in ALIASES and column in columns:
-                fix = f"leave it out: {column} is read by its own name"
+                fix = f"leave it out: {column} is read by its own name; {fields}"
             raise SetupError(
                 "E0308",
                 f"There is no field {shorten(field, 40)!r} to read a column"
@@ -441,7 +454,8 @@ def _check_column(column: str, columns: Sequence[str], where: str, name: str) ->
 
 def quote(column: str) -> str:
     """The name as a shell takes it."""
-    text = shorten(column, 60)
+    # In full, however long it is: the printed option has to work when it is copied.
+    text = column if column.isprintable() else shorten(column, 60)
     if re.fullmatch(r"[\w.\-]+", text):
         return text
     # Inside single quotes nothing is special but the quote itself.

@@ -23,15 +23,18 @@ from ragassay.core import (
     shorten,
 )
 from ragassay.datasets.columns import Columns, choose, listed, nested_paths, quote
+from ragassay.datasets.counted_notes import counted_note
 from ragassay.datasets.formats import FORMATS, Format
 from ragassay.datasets.paths import is_place, walk
 from ragassay.datasets.presence import FieldsSeen
+from ragassay.datasets.python_words import in_python
 from ragassay.datasets.record import to_record
 from ragassay.datasets.rows import RowMaker
 from ragassay.datasets.shapes import SHAPES
 from ragassay.datasets.source import Reader, Row, Trouble, find_file
 from ragassay.datasets.span_rows import TraceRows, are_spans
-from ragassay.datasets.unread import FIELDS, Unread, unread_columns
+from ragassay.datasets.traces import SPAN_PREFIX, columns_of_trace
+from ragassay.datasets.unread import FIELDS, REFERENCE, Unread, unread_columns
 
 _PEEK_ROWS = 200
 _PEEK_SIZE = 32 * 1024 * 1024
@@ -109,7 +112,11 @@ class Dataset:
         read = self.columns.read
         quiet = self.columns.quiet
         used = [column for field, column in read.items() if field not in quiet | set(fields)]
-        rows = (row for _, row in self._reader.rows() if isinstance(row, dict))
+        rows = (
+            _with_span_columns(self.columns, row)
+            for _, row in self._reader.rows()
+            if isinstance(row, dict)
+        )
         used += [*self.columns.joined, *self.columns.slices, *self.columns.marks]
         return unread_columns(rows, used, fields)
 
@@ -118,7 +125,8 @@ class Dataset:
         name = _name_of(self._reader)
         slices = self.columns.slices
         # A guess may be a place in a list, which no object of the first rows names.
-        first, nested = self._first_columns, (*self._nested, *guesses.values())
+        first = self._first_columns
+        nested = (*self._nested, *_places(guesses, (*first, *self._nested)))
         columns = choose(first, nested, {**mapping, **guesses}, slices, name)
         return Dataset(self._reader, columns, first, nested, self._make_ids, guesses)
 
@@ -249,7 +257,7 @@ class Dataset:
             _fields_read(columns),
             tuple(columns.ignored),
             tuple(lines),
-            tuple(f"{count} {note}" for note, count in sorted(notes.items())),
+            tuple(counted_note(count, note) for note, count in sorted(notes.items())),
             self.source,
             file_hash or digest.hexdigest(),
             frozenset(FIELDS) - missing,
@@ -313,12 +321,13 @@ class Dataset:
             if total > len(pairs):
                 pairs.append("...")
             verb = "s have" if total > 1 else " has"
+            fix = f"make the ids unique, or number the rows by {counted_by}: --make-ids"
             raise DataError(
                 "E0306",
                 f"{total} row{verb} an id that another row has.",
                 where=self.source,
                 why="; ".join(pairs),
-                fix=f"make the ids unique, or number the rows by {counted_by}: --make-ids",
+                fix=in_python(fix) if self.source == "memory" else fix,
             )
 
 
@@ -374,20 +383,75 @@ def open_rows(
         raise _nothing_readable(reader, name, first.troubles)
     indexed = _places_in_lists(reader, [*(mapping or {}).values(), *_paths_of_shapes(first)])
     names, nested = tuple(first.columns), (*first.nested, *indexed)
-    columns = choose(names, nested, dict(mapping or {}), tuple(slices), name)
+    mapping = dict(mapping or {})
+    if mapping.get("contexts", "").startswith(SPAN_PREFIX):
+        # What spans of a trace gave: which column the trace is in is known without this mapping.
+        others = {field: column for field, column in mapping.items() if field != "contexts"}
+        columns = choose(names, nested, others, tuple(slices), name)
+        nested = (*nested, *_span_columns(reader, columns))
+    try:
+        columns = choose(names, nested, mapping, tuple(slices), name)
+    except SetupError as error:
+        if reader.source == "memory":
+            error.where, error.fix = in_python(error.where), in_python(error.fix)
+        raise
     guesses: dict[str, str] = {}
     if not columns.says_anything:
-        rows = (row for _, row in reader.rows() if isinstance(row, dict))
-        fitting = unread_columns(rows, slices, FIELDS)
-        guesses = {unread.field: unread.guess for unread in fitting if unread.guess}
-        if not (guess and guesses):
-            offers = guesses | _only_candidates(fitting)
-            raise _nothing_recognised((*names, *nested), name, reader.source, offers)
-        nested = (*nested, *guesses.values())
+        guesses = _guessed(reader, (*names, *nested), name, slices, takes_them=guess)
+        nested = (*nested, *_places(guesses, (*names, *nested)))
         columns = choose(names, nested, guesses, tuple(slices), name)
     if isinstance(reader, TraceRows):
         columns.shape = ""  # the rows that were put together have our names, and the file has not
     return Dataset(reader, columns, names, nested, make_ids, guesses)
+
+
+def _guessed(
+    reader: Reader,
+    names: Sequence[str],
+    source: str,
+    slices: Sequence[str],
+    *,
+    takes_them: bool,
+) -> dict[str, str]:
+    """Field -> column for rows of which no column is known, by the columns' names and what they
+    hold. Raises SetupError with the options to type where none fits, and unless `takes_them`.
+    """
+    rows = (row for _, row in reader.rows() if isinstance(row, dict))
+    fitting = unread_columns(rows, slices, (*FIELDS, REFERENCE))
+    guesses = {unread.field: unread.guess for unread in fitting if unread.guess}
+    if not (takes_them and guesses.keys() - {REFERENCE}):
+        several = _several_contexts(fitting)
+        offers = guesses | _only_candidates(fitting)
+        if several:
+            offers["contexts"] = several[0]
+        raise _nothing_recognised(names, source, reader.source, offers, several)
+    return guesses
+
+
+def _places(guesses: Mapping[str, str], columns: Sequence[str]) -> list[str]:
+    """The guesses that are no columns and no several columns: paths that the first rows lack."""
+    known = set(columns)
+    return [path for path in guesses.values() if not known.issuperset(path.split(","))]
+
+
+def _span_columns(reader: Reader, columns: Columns) -> list[str]:
+    """The columns that the first rows have beside their own: what spans of their traces gave."""
+    found: dict[str, None] = {}
+    for _, row in islice(reader.rows(), _PEEK_ROWS):
+        if isinstance(row, dict):
+            added = _with_span_columns(columns, row)
+            found.update(dict.fromkeys(name for name in added if name.startswith(SPAN_PREFIX)))
+    return list(found)
+
+
+def _with_span_columns(columns: Columns, row: Row) -> Row:
+    """A row with the trace in it replaced by the columns of what its spans gave."""
+    column = columns.read.get("trace")
+    if column is None:
+        return row
+    is_trace = columns.form is not None and columns.form.is_trace
+    outputs = columns_of_trace(row if is_trace else walk(row, column))
+    return {name: cell for name, cell in row.items() if name != column} | outputs
 
 
 def _places_in_lists(reader: Reader, paths: Iterable[str]) -> list[str]:
@@ -426,24 +490,40 @@ def _only_candidates(fitting: Sequence[Unread]) -> dict[str, str]:
     return {each.field: each.candidates[0] for each in single if times[each.candidates[0]] == 1}
 
 
+def _several_contexts(fitting: Sequence[Unread]) -> tuple[str, ...]:
+    """The columns of which one is the contexts: the first is printed, for a command without any
+    would be refused again.
+    """
+    for unread in fitting:
+        if unread.field == "contexts" and unread.is_clear and not unread.guess:
+            return unread.candidates
+    return ()
+
+
 def _nothing_recognised(
-    columns: Sequence[str], name: str, source: str, offers: Mapping[str, str]
+    columns: Sequence[str],
+    name: str,
+    source: str,
+    offers: Mapping[str, str],
+    contexts: Sequence[str],
 ) -> SetupError:
     """The error for rows of which nothing is read, with a command to start from. offers: field ->
-    the column that may be it.
+    the column that may be it; contexts: where several may be the contexts.
     """
     # Rows without contexts can be measured; without a question or a response hardly.
-    shown = [field for field in FIELDS if field in offers or field != "contexts"]
+    needed = ("question", "response")
+    shown = [field for field in (*FIELDS, REFERENCE) if field in offers or field in needed]
     mapping = {field: offers.get(field, "COLUMN") for field in shown}
     options = [f"--map {field}={quote(column)}" for field, column in mapping.items()]
     fix = f"ragassay evaluate {name} {' '.join(options)}"
     if source == "memory":
         fix = f"mapping={mapping}"
+    choice = f"; the contexts may be {' or '.join(contexts)}" if contexts else ""
     return SetupError(
         "E0307",
         f"No column of {name} is one that RagAssay reads.",
         where=name,
-        why=f"columns: {listed(columns) or 'none'}",
+        why=f"columns: {listed(columns) or 'none'}{choice}",
         fix=f"name the columns: {fix}",
     )
 

@@ -20,8 +20,9 @@ from uuid import UUID
 from ragassay.core import Context, Sample, SetupError, shorten
 from ragassay.datasets.formats.arrow_files import ArrowTable, check_columns
 from ragassay.datasets.formats.json_files import JsonLines
+from ragassay.datasets.outputs import document_fields, part
 from ragassay.datasets.record import to_record
-from ragassay.datasets.source import Counted, Reader, Row, Trouble
+from ragassay.datasets.source import Counted, Reader, Row, Trouble, lines_on_blank
 
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _BATCH = 1024
@@ -34,7 +35,6 @@ class InMemory:
 
     source = "memory"
     textual = False
-    notes: tuple[str, ...] = ()
     counted_by: Counted = "position"
 
     def __init__(
@@ -42,16 +42,31 @@ class InMemory:
     ) -> None:
         self.again = again
         self.columns = columns
+        self.notes: tuple[str, ...] = ()
 
     def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
+        blank = 0
         for number, item in enumerate(self.again(), 1):
-            yield number, as_row(item)
+            row = as_row(item)
+            # Only a table has such rows without meaning them: a blank line of a spreadsheet.
+            if self.columns and isinstance(row, dict) and all(map(_is_gap, row.values())):
+                blank += 1
+                continue
+            yield number, row
+        self.notes = lines_on_blank(blank)
 
     def where(self, line: int) -> str:
         return f"row {line}"
 
     def content_hash(self) -> str:
         return ""
+
+
+def _is_gap(cell: object) -> bool:
+    """Whether a cell of a table holds nothing: null, NaN, or blanks."""
+    if isinstance(cell, str):
+        return not cell.strip()
+    return cell is None or (isinstance(cell, float) and cell != cell)
 
 
 class Spooled(JsonLines):
@@ -101,6 +116,10 @@ def _line(item: object) -> str:
 
 
 def _strange(value: object) -> object:
+    fields = document_fields(value)
+    if fields is not None:
+        role = part(value, ("role", "type"))
+        return {"role": role, **fields} if isinstance(role, str) else fields
     # An object where a text or number belongs: the field's own error.
     return {f"a {type(value).__name__}": "not JSON"}
 

@@ -272,4 +272,5 @@ WRAPPERS = ("outputs", "output", "result", "response")
 """Names under which a whole output may lie inside another one."""
 QUESTION_NAMES = _plain("question", "message")
 RESPONSE_NAMES = _plain("response", "result", "reply", "output_text", "text", "content")
+REFERENCE_NAMES = _plain("reference")
 CONTEXT_NAMES = _plain("contexts", "sources")

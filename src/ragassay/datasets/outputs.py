@@ -18,6 +18,7 @@ import orjson
 from ragassay.datasets.names import (
     CONTEXT_NAMES,
     QUESTION_NAMES,
+    REFERENCE_NAMES,
     RESPONSE_NAMES,
     TEXT_KEYS,
     WRAPPERS,
@@ -25,6 +26,7 @@ from ragassay.datasets.names import (
 
 _DEEPEST = 4
 """How deep real outputs nest: a wrapper, a component, its answers, a document."""
+_DOCUMENT_IDS = ("id", "doc_id", "document_id", "node_id", "id_")
 _TEXT_OF = ("content", "text", "data", "message", "value")
 _TEXT_PARTS = ("text", "input_text", "output_text", None)
 _ROLES = {
@@ -93,6 +95,14 @@ def response_in(output: object) -> str | None:
             if isinstance(offered, list | tuple) and offered:
                 return _offered_text(offered[0])
     return text_of(output)
+
+
+def reference_in(output: object) -> str | None:
+    """The right answer that an object says, by a name for it or as an output says its response;
+    None where it has none.
+    """
+    named = text_of(part(output, REFERENCE_NAMES))
+    return response_in(output) if named is None else named
 
 
 def responses_in(output: object) -> list[str]:
@@ -217,6 +227,39 @@ def _joined(parts: Sequence[object]) -> str | None:
         if kind in _TEXT_PARTS and isinstance(text, str):
             texts.append(text)
     return "".join(texts) if texts else None
+
+
+def document_fields(value: object) -> dict[str, object] | None:
+    """An object of a program that holds a text, as LangChain's and Haystack's documents and
+    LlamaIndex's nodes do, as the fields of a chunk; None for anything else.
+    """
+    if value is None or isinstance(value, str | int | float | list | tuple | Mapping):
+        return None
+    node = getattr(value, "node", None)
+    body = part(value, TEXT_KEYS) or part(node, TEXT_KEYS)
+    if not isinstance(body, str):
+        body = _content_of(node if hasattr(node, "get_content") else value)
+    if not isinstance(body, str):
+        return None
+    own_id = part(value, _DOCUMENT_IDS) or part(node, _DOCUMENT_IDS)
+    fields = {
+        "text": body,
+        "id": own_id,
+        "score": part(value, ("score",)),
+        "metadata": part(value, ("metadata", "meta")),
+    }
+    return {name: field for name, field in fields.items() if field is not None}
+
+
+def _content_of(value: object) -> object:
+    """What the method get_content() of a node of LlamaIndex gives; None where it has none."""
+    get = getattr(value, "get_content", None)
+    if not callable(get):
+        return None
+    try:
+        return get()
+    except Exception:  # a stranger's object; what it cannot say is refused where it stands
+        return None
 
 
 def messages_in(value: object) -> list[Message]:

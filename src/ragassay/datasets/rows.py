@@ -21,9 +21,10 @@ from ragassay.datasets.outputs import (
     tool_results,
 )
 from ragassay.datasets.paths import walk
+from ragassay.datasets.python_words import in_python
 from ragassay.datasets.source import Reader, Row, Trouble, show
 from ragassay.datasets.spreadsheet_guard import without_guard
-from ragassay.datasets.traces import said_by_spans
+from ragassay.datasets.traces import SPAN_PREFIX, columns_of_trace, said_by_spans
 from ragassay.datasets.usage import USAGE_CELLS, read_usage
 
 _MOST_PROBLEMS = 12
@@ -161,13 +162,14 @@ class RowMaker:
         if more > 0:
             what += f"; and {more} more"
         why = "; ".join(problem.why for problem in problems)
+        fix = "correct the row, or name another column: --map FIELD=COLUMN"
         return BadRow(
             row_id,
             line,
             problems[0].code,
             f"{self.reader.where(line)}: {what}",
             shorten(why, 200),
-            "correct the row, or name another column: --map FIELD=COLUMN",
+            in_python(fix) if self.reader.source == "memory" else fix,
             self.reader.counted_by,
         )
 
@@ -221,6 +223,7 @@ class RowMaker:
         if self.columns.form is not None and self.columns.form.is_trace:
             present["trace"] = row
         if "trace" in present:
+            self._add_output_of_span(present)
             self._add_said_by_spans(present)
         self._look_inside(present)
         return present
@@ -243,7 +246,7 @@ class RowMaker:
 
     def _look_inside(self, present: dict[str, object]) -> None:
         """Read what the question and the response hold beside their texts."""
-        for field in ("question", "response"):
+        for field in ("question", "response", "reference"):
             self._unpack(present, field)
         if self._takes_trailing_reply:
             self._add_trailing_reply(present)
@@ -276,7 +279,15 @@ class RowMaker:
         for field, value in said.items():
             if field not in present and not (field == "error" and "response" in present):
                 present[field] = value
-                self.notes[f"rows have their {field} from the spans of their trace"] += 1
+                self.notes[f"rows have their {field} from the spans of the trace"] += 1
+
+    def _add_output_of_span(self, present: dict[str, object]) -> None:
+        """The contexts that --map says a span of the trace gave."""
+        column = self.columns.read.get("contexts", "")
+        if "contexts" not in present and column.startswith(SPAN_PREFIX):
+            outputs = columns_of_trace(present["trace"])
+            if column in outputs:
+                present["contexts"] = outputs[column]
 
     def _add_trailing_reply(self, present: dict[str, object]) -> None:
         """A conversation without a response column ends with the response, in some shapes, and what
@@ -288,7 +299,7 @@ class RowMaker:
         if not present.keys() & _SOURCES["contexts"] and (results := retrieved_in(messages)):
             present["contexts"] = results
             whose = "what tools gave" if tool_results(messages) else "what stands beside the reply"
-            self.notes[f"rows have as contexts {whose} in their conversation"] += 1
+            self.notes[f"rows have as contexts {whose} in the conversation"] += 1
 
     def _add_inner_contexts(self, present: dict[str, object]) -> None:
         """The contexts that an application returned beside its response."""
@@ -384,7 +395,20 @@ class RowMaker:
             return (Context(text),)
         if shape is not None and shape.numbered and isinstance(value, str):
             value = cells.numbered_chunks(value) or value
+        if shape is not None and isinstance(value, str) and shape.separator:
+            chunks = _joined_chunks(value, shape.separator)
+            if len(chunks) > 1:
+                note = f"cells of contexts were split at {shape.separator}, as {shape.name} does"
+                self.notes[note] += 1
+                value = chunks
         return cells.contexts(value, "contexts", problems, self.notes)
+
+
+def _joined_chunks(text: str, separator: str) -> list[str]:
+    """The chunks of a text that a tool joined; none where the text is a list by itself."""
+    if cells.unpack(text) is not text:
+        return []
+    return [chunk for chunk in text.split(separator) if chunk.strip()]
 
 
 def _is_list_of_texts(value: object) -> bool:

@@ -218,6 +218,13 @@ def broken_file(path: Path, error: BaseException) -> DataError:
     )
 
 
+def lines_on_blank(count: int) -> tuple[str, ...]:
+    """What is told of rows of a table that were skipped because every cell of them is empty."""
+    if not count:
+        return ()
+    return (f"skipped {count:,} row{'' if count == 1 else 's'} in which every cell is empty",)
+
+
 def cut_short(error: BaseException) -> Trouble:
     """The trouble of a file that broke off while it was read: what came before is kept."""
     return Trouble(

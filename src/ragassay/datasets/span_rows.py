@@ -17,6 +17,7 @@ from ragassay.datasets.source import Counted, Reader, Row, Trouble
 from ragassay.datasets.spans import MOST_SPANS, names, spans_in
 from ragassay.datasets.spans.logged import add_logged_content
 from ragassay.datasets.spans.rows import Assembly, rows_of_trace
+from ragassay.datasets.traces import span_columns
 
 _TRACE_IDS = ("context.trace_id", "trace_id")
 _PARENTS = ("parent_id", "parent_span_id")
@@ -90,7 +91,7 @@ class TraceRows:
         for trace_id, spans in traces.items():
             rows = rows_of_trace(trace_id, spans)
             assembly.add(rows, len(spans))
-            self._read += [dict(row.row) for row in rows]
+            self._read += [{**row.row, **span_columns(row.turn.unread)} for row in rows]
         if traces or not self._troubles:
             assembly.check(self.source)
         self.notes = (*self._spans.notes, *assembly.lines())

@@ -18,7 +18,13 @@ import orjson
 
 from ragassay.datasets.cells import Problem, Problems
 from ragassay.datasets.source import show
-from ragassay.datasets.spans import fields_of_spans, figures_of_spans, spans_in
+from ragassay.datasets.spans import (
+    fields_of_spans,
+    figures_of_spans,
+    spans_in,
+    unread_of_spans,
+)
+from ragassay.datasets.unread import is_named
 
 _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)s", re.ASCII)
 _TOKENS = ("input_tokens", "output_tokens", "total_tokens")
@@ -72,6 +78,27 @@ def said_by_spans(trace: object) -> dict[str, Any]:
     if info.get("state") == "ERROR" and "response" not in said:
         said.setdefault("error", "the trace ended in the state ERROR")
     return said
+
+
+SPAN_PREFIX = "spans."
+"""How the columns are named that stand for what spans gave."""
+
+
+def span_columns(outputs: Mapping[str, object]) -> dict[str, object]:
+    """What spans gave that may be the contexts, as columns of the row: nothing reads them but
+    `--map contexts=spans.NAME`. Texts alone where the span is named so.
+    """
+    return {
+        f"{SPAN_PREFIX}{name}": output
+        for name, output in outputs.items()
+        if not isinstance(output, str) or is_named(name, "contexts")
+    }
+
+
+def columns_of_trace(trace: object) -> dict[str, object]:
+    """The columns that `span_columns` makes of a trace in which no retrieval is known."""
+    whole = whole_trace(trace)
+    return {} if whole is None else span_columns(unread_of_spans(spans_in(whole)))
 
 
 def whole_trace(trace: object) -> Mapping[str, object] | None:

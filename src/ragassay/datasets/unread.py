@@ -16,6 +16,8 @@ from ragassay.datasets.columns import normal, outermost
 
 FIELDS = ("question", "contexts", "response")
 """The fields that are asked for: without them, little of an answer can be judged."""
+REFERENCE = "reference"
+"""The right answer: offered beside those, and never missed."""
 _WORDS = {
     "question": {
         *("question", "questions", "query", "queries", "utterance", "ask", "asked", "prompt"),
@@ -26,6 +28,7 @@ _WORDS = {
     "contexts": {
         *("context", "contexts", "doc", "docs", "document", "documents", "passage", "passages"),
         *("chunk", "chunks", "snippet", "snippets", "evidence", "retrieved", "retrieval", "hits"),
+        *("retrieve", "retriever", "rerank", "reranked", "reranker"),
         *("source", "sources", "nodes", "paragraph", "paragraphs", "knowledge", "article"),
         *("articles", "excerpts", "citation", "citations"),
         *("kontext", "kontexte", "dokumente", "textstellen", "quellen", "contexte", "contextes"),
@@ -60,7 +63,17 @@ _PARTS = {
     "response": ("回答", "答案", "回复", "答复", "応答", "답변", "응답"),
 }
 """The same in languages that set no blanks between the words of a name."""
+_RIGHT = {
+    *("expected", "reference", "gold", "golden", "truth", "gt", "ideal", "correct", "target"),
+    *("korrekt", "korrekte", "richtige", "erwartete", "referenz", "musterantwort", "attendue"),
+    *("correcte", "correcta", "esperada", "corretta", "attesa", "correta", "juiste", "verwacht"),
+}
+"""Words that say of an answer that it is the right one, and not what the application said."""
+_VERDICTS = frozenset(("yes", "no", "true", "false", "y", "n", "1", "0", "ja", "nein", "x"))
+_RIGHT_PHRASES = ("should_have_said", "should_have_answered", "should_have_been", "should_say")
 _OTHER_PARTS = ("参考答案", "标准答案", "正确答案", "正解", "模範", "期待", "정답")
+_PLACE = re.compile(r"\.\d+\.")
+_NUMBERED = re.compile(r"(\D+?)(\d{1,6})")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 _SPEAKERS = {
     "question": {"user", "customer", "client", "visitor", "human"},
@@ -73,8 +86,7 @@ _OTHER_WORDS = {
     *("id", "ids", "url", "urls", "uri", "link", "path", "file", "filename", "score", "scores"),
     *("count", "num", "number", "time", "date", "latency", "tokens", "cost", "price", "label"),
     *("labels", "category", "tag", "tags", "type", "lang", "language", "version", "name"),
-    *("expected", "reference", "references", "gold", "golden", "truth", "gt", "ideal", "correct"),
-    *("target", "human", "relevant", "supporting", "note", "notes", "comment", "comments"),
+    *("references", "human", "relevant", "supporting", "note", "notes", "comment", "comments"),
     *("explanation", "rationale", "reason", "reasoning", "feedback", "title", "description"),
     *("metadata", "meta", "system", "instruction", "instructions", "template", "history"),
     *("messages", "error", "traceback", "config", "settings", "user", "author", "status"),
@@ -82,8 +94,9 @@ _OTHER_WORDS = {
 """Words in the names of columns that hold something else, whatever other words are there."""
 _MOST_ROWS = 50
 _MOST_CANDIDATES = 5
-_DEEPEST = 3
+_DEEPEST = 5
 _FIRST_ITEMS = 5
+_MOST_ITEMS = 50
 _FEWEST_WORDS = 4
 """Words from which on, on the average, a column holds prose."""
 
@@ -129,16 +142,77 @@ def unread_columns(
 
 def _clear(field: str, values: Values, used: Container[str]) -> Unread | None:
     """What is the field by the names of columns, or by their lists of passages."""
+    if field == REFERENCE:
+        return _right_answer(values)
     fits = _FITS[field]
     fitting = [column for column, cells in values.items() if fits(cells) and not _is_other(column)]
-    named = [column for column in fitting if _is_named(column, field)]
+    if field == "contexts":
+        fitting = _whole_lists(fitting, values)
+    named = [column for column in fitting if is_named(column, field)]
     lists = [column for column in fitting if field == "contexts" and _are_lists(values[column])]
     for columns in (outermost(named), outermost(lists), outermost(_said(field, values))):
         if columns:
-            guess = columns[0] if len(columns) == 1 else ""
+            guess = columns[0] if len(columns) == 1 else _numbered(columns, field)
             shown = tuple(columns[:_MOST_CANDIDATES])
             return Unread(field, guess, shown, values[shown[0]][0], True)
     return None
+
+
+def _right_answer(values: Values) -> Unread | None:
+    """The column of texts that is the right answer by its name; True and False are none."""
+    columns = [
+        column
+        for column, cells in values.items()
+        if _is_reference(column) and _are_texts(cells) and not _most(cells, _is_verdict)
+    ]
+    if not columns:
+        return None
+    guess = columns[0] if len(columns) == 1 else ""
+    return Unread(REFERENCE, guess, tuple(columns[:_MOST_CANDIDATES]), values[columns[0]][0], True)
+
+
+def _is_verdict(cell: object) -> bool:
+    """Whether a text says only that something is right or wrong."""
+    return str(cell).strip().lower() in _VERDICTS
+
+
+def _whole_lists(columns: Sequence[str], values: Values) -> list[str]:
+    """The columns with a list of chunks in place of what lies in its items, and all items of a list
+    in place of single ones: one item is not what was retrieved.
+    """
+    whole: dict[str, None] = {}
+    covered: set[str] = set()
+    for column in columns:
+        before, is_inside, inner = column.partition(".*.")
+        # An output in a list is that of one step, and others may have given something else.
+        is_output = any(is_named(part, "response") for part in inner.split(".*."))
+        if is_inside and (_is_other(before) or is_output):
+            continue
+        if is_inside:
+            covered.add(column)
+        is_list_enough = is_inside and before in columns and _are_lists(values[before])
+        whole[before if is_list_enough else column] = None
+    return [
+        column for column in whole if _of_all(column) == column or _of_all(column) not in covered
+    ]
+
+
+def _of_all(column: str) -> str:
+    """A path through single items of lists as one through all of them."""
+    return _PLACE.sub(".*.", column)
+
+
+def _numbered(columns: Sequence[str], field: str) -> str:
+    """The columns of contexts that differ by their numbers alone ("Kontext 1", "Kontext 2"), as
+    --map takes several; "" for any others.
+    """
+    if field != "contexts" or any("," in column for column in columns):
+        return ""
+    matches = [_NUMBERED.fullmatch(column) for column in columns]
+    found = [match for match in matches if match is not None]
+    if len(found) < len(columns) or len({match[1] for match in found}) > 1:
+        return ""
+    return ",".join(match[0] for match in sorted(found, key=lambda match: int(match[2])))
 
 
 def _said(field: str, values: Values) -> list[str]:
@@ -156,7 +230,7 @@ def _said(field: str, values: Values) -> list[str]:
 
 def _prose(field: str, values: Values, used: Container[str]) -> Unread | None:
     """What may be the field for being prose, and nothing more."""
-    if field == "question":
+    if field in ("question", REFERENCE):
         return None
     fits = _FITS[field]
     shown: list[str] = []
@@ -194,9 +268,32 @@ def _leaves(fields: Mapping[str, object], prefix: str, depth: int) -> Iterator[t
             continue
         yield path, cell
         if depth > 1 and isinstance(cell, list):
-            for place, item in enumerate(cell[:_FIRST_ITEMS]):
-                if isinstance(item, dict):
-                    yield from _leaves(item, f"{path}.{place}.", depth - 1)
+            yield from _leaves_of_list(cell, path, depth)
+
+
+def _leaves_of_list(items: Sequence[object], path: str, depth: int) -> Iterator[tuple[str, object]]:
+    """What the items of a list hold: by the place of the first ones ("hits.0.doc"), and of all of
+    them together ("hits.*.doc") where all have it and it is of one kind.
+    """
+    objects = [item for item in items if isinstance(item, dict)]
+    each: dict[str, list[object]] = {}
+    for place, item in enumerate(objects[:_MOST_ITEMS]):
+        for inner, cell in _leaves(item, "", depth - 1):
+            each.setdefault(inner, []).append(cell)
+            if place < _FIRST_ITEMS and len(objects) == len(items):
+                yield f"{path}.{place}.{inner}", cell
+    for inner, cells in each.items():
+        is_in_all = len(cells) == len(objects[:_MOST_ITEMS]) == len(items[:_MOST_ITEMS])
+        has_place = any(map(str.isdecimal, inner.split(".")))
+        if is_in_all and not has_place and len(set(map(type, cells))) == 1:
+            yield f"{path}.*.{inner}", _one_after_another(cells)
+
+
+def _one_after_another(cells: Sequence[object]) -> list[object]:
+    joined: list[object] = []
+    for cell in cells:
+        joined += cell if isinstance(cell, list) else [cell]
+    return joined
 
 
 def _words(column: str) -> set[str]:
@@ -205,13 +302,29 @@ def _words(column: str) -> set[str]:
     return set(re.split(r"[\W\d_]+", normal(last)))
 
 
-def _is_named(column: str, field: str) -> bool:
+def is_named(column: str, field: str) -> bool:
     """Whether the column's name says that it is the field."""
     return bool(_words(column) & _WORDS[field]) or any(part in column for part in _PARTS[field])
 
 
 def _is_other(column: str) -> bool:
-    return bool(_words(column) & _OTHER_WORDS) or any(part in column for part in _OTHER_PARTS)
+    words = _words(column)
+    return bool(words & (_OTHER_WORDS | _RIGHT)) or _is_told_right(column)
+
+
+def _is_told_right(column: str) -> bool:
+    """Whether a phrase in the column's name says that it is the right answer."""
+    is_phrase = any(phrase in normal(column) for phrase in _RIGHT_PHRASES)
+    return is_phrase or any(part in column for part in _OTHER_PARTS)
+
+
+def _is_reference(column: str) -> bool:
+    """Whether the column's name says that it is the right answer: "Should have said"."""
+    words = _words(column)
+    if not words.isdisjoint(_OTHER_WORDS):
+        return False
+    is_answer = bool(words & _WORDS["response"]) or words <= _RIGHT
+    return _is_told_right(column) or (bool(words & _RIGHT) and is_answer)
 
 
 def _texts(cell: object) -> list[str]:

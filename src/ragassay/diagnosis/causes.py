@@ -65,9 +65,10 @@ _ROOT = (
     Cause(
         "declined",
         "The response declines to answer",
-        "Measure first whether the answer was retrieved. A reference or relevant_ids tell: if it"
-        " was, soften the instruction to refuse; if not, work on the retrieval, for declining was"
-        " right.",
+        "Find out first whether the chunks hold the answer. That they are about the question does"
+        " not show it; a reference, relevant_ids, or a language model asked for"
+        " context_sufficiency(against=question) does. Where they lack it, declining was right:"
+        " work on the retrieval. Where they hold it, soften the instruction to refuse.",
     ),
     Cause(
         "failed_abstention",
@@ -179,9 +180,9 @@ _FINER = (
     ),
     Cause(
         "right_without_evidence",
-        "What it claims is right, but not from the chunks",
-        "The model answers from memory: right today, unproven to the reader. Retrieve the source,"
-        " or ask for citations.",
+        "What it claims agrees with the reference, and does not come from the chunks",
+        "The model seems to answer from memory, which no reader can check. Retrieve the source, or"
+        " ask for citations.",
     ),
     Cause(
         "doubtful_reference",

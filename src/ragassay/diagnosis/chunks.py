@@ -44,18 +44,24 @@ def evidence_chunks(row: Row) -> dict[int, str]:
     return chunks
 
 
+def denied_claims(row: Row) -> list[Part]:
+    """The claims of the response of which the chunks say another thing."""
+    denied = []
+    for score in row.showing(Shown.SUPPORTED_CLAIMS):
+        for part in score.parts:
+            is_denied = part.passed is False and SAYS_OTHERWISE in part.flags
+            if part.kind == "claim" and is_denied:
+                denied.append(part)
+    return denied
+
+
 def deny_the_response(row: Row) -> bool:
-    """Whether a chunk says another thing of what the response claims.
+    """Whether a chunk is seen to say another thing of what the response claims.
 
     It is about the subject of the question as much as the response is: whatever a judge of
     relevance says of it, it was not the retrieval that broke.
     """
-    for score in row.showing(Shown.SUPPORTED_CLAIMS):
-        for part in score.parts:
-            is_denied = part.passed is False and SAYS_OTHERWISE in part.flags
-            if part.kind == "claim" and is_denied and part.evidence:
-                return True
-    return False
+    return any(part.evidence for part in denied_claims(row))
 
 
 def _supporting(row: Row) -> Iterator[tuple[int, str]]:

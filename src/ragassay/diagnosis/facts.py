@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ragassay.core import Part, Sample, Score, Shown, Stage, Status, Verdict
-from ragassay.diagnosis.chunks import ClaimPlace, claim_place, evidence_chunks, sources_of
+from ragassay.diagnosis.chunks import (
+    ClaimPlace,
+    claim_place,
+    denied_claims,
+    evidence_chunks,
+    sources_of,
+)
 from ragassay.diagnosis.evidence import listed, part_text, quoted
 from ragassay.diagnosis.patterns import HIGH, LOW
 from ragassay.diagnosis.row import ABSTENTION, Row
@@ -79,11 +85,20 @@ def _documents(row: Row) -> Facts:
     yield "evidence_there", words
     if missed:
         yield "relevant_in_part", f"{words}; not retrieved: {listed(missed)}"
+        if _best_graded(row.sample).isdisjoint(missed):
+            yield "relevant_best", words
         return
     all_words = "every document known to be relevant was retrieved: " + listed(retrieved)
     yield "relevant_all", all_words
     if set(ids[: len(retrieved)]) == set(retrieved):
         yield "relevant_first", "and they stand first"
+
+
+def _best_graded(sample: Sample) -> set[str]:
+    """The documents with the highest grade of relevance that people gave."""
+    grades = sample.relevant_ids or {}
+    best = max(grades.values(), default=0)
+    return {document for document, grade in grades.items() if grade == best}
 
 
 def _ranks(row: Row) -> Facts:
@@ -155,6 +170,10 @@ def _answer(row: Row) -> Facts:
     if right:
         passed = all(score.verdict is Verdict.PASS for score in right)
         yield "answer_right" if passed else "answer_wrong", _figure(right[0])
+        denied = denied_claims(row) if passed else []
+        if denied:
+            words = f"the chunks say otherwise of {_first_quoted(denied, row.sample)}"
+            yield "right_though_denied", words
     relevance = [score for score in row.showing(Shown.ANSWER_RELEVANT) if score.value is not None]
     if relevance and all(score.verdict is Verdict.PASS for score in relevance):
         yield "answer_relevant", _figure(relevance[0])

@@ -101,7 +101,7 @@ RULES: tuple[Rule, ...] = (
         "right_without_evidence",
         _UNGROUNDED,
         (("claims_from_memory",),),
-        ("answer_wrong", "none_from_memory"),
+        ("answer_wrong", "none_from_memory", "right_though_denied"),
     ),
     Rule(
         "doubtful_reference",

@@ -17,7 +17,8 @@ that declines although the answer was retrieved has a cause of its own, which co
 retrieval.
 
 An answer beside the question comes before one that is wrong, for no answer to another question can
-be right; and one that says what the reference says is an answer to the question.
+be right; and one that says what the reference says is an answer to the question. One that lacks a
+part of the reference, and contradicts none of it, is incomplete and not wrong.
 
 Where a metric that comes before the root cause was asked and gave no verdict, the cause is marked
 uncertain: the metric might have failed.
@@ -47,6 +48,7 @@ from ragassay.diagnosis.chunks import deny_the_response, evidence_chunks
 from ragassay.diagnosis.evidence import QUOTE, listed, metric_name, proof_of, quoted, worst_part
 from ragassay.diagnosis.facts import facts_of, misses_the_question, supports_reference
 from ragassay.diagnosis.finer import finer_causes
+from ragassay.diagnosis.partial import states_a_part
 from ragassay.diagnosis.patterns import pattern_of
 from ragassay.diagnosis.row import ABSTENTION, Roles, Row
 
@@ -264,12 +266,17 @@ def _cause(row: Row, score: Score) -> str:
         return "incomplete_answer"
     if role.cause_at_zero and score.value == 0:
         return role.cause_at_zero
+    if role.cause == "incorrect" and states_a_part(row):
+        return "incomplete_answer"  # what it says is right
     return role.cause
 
 
 def _answer_retrieved(row: Row) -> bool:
-    """Whether the contexts hold the answer: by the documents that people know, else by the
-    reference, else by a judge that looked at the chunks.
+    """Whether the contexts are known to hold the answer: by the documents that people know, else by
+    the reference, else by a judge that was asked just this.
+
+    A chunk that is relevant shows nothing of the kind: one on the top speed of a car is, to a
+    question for its price.
     """
     facts = facts_of(row)
     if "no_answer_here" in facts or "relevant_missed" in facts:
@@ -279,6 +286,8 @@ def _answer_retrieved(row: Row) -> bool:
     supported = supports_reference(row)
     if supported is not None:
         return supported
+    if "relevant_best" in facts:
+        return True
     return any(score.verdict is Verdict.PASS for score in row.showing(Shown.EVIDENCE_PRESENT))
 
 
@@ -319,6 +328,10 @@ def _detail(row: Row, score: Score, cause: str) -> str:
     if cause == "over_refusal":
         there = facts_of(row).get("evidence_there", "")
         return f"{_asked_and_answered(sample)}; the evidence was there: {there}"
+    if cause == "incomplete_answer":
+        part = states_a_part(row)
+        if part:
+            return f"answered {quoted(sample.response or '')}; {part}"
     return proof_of(score, sample) or why
 
 

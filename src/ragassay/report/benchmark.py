@@ -227,7 +227,9 @@ def set_up_lines(b: JudgeBenchmark) -> list[tuple[str, str]]:
     slices = "none"
     if s.slice:
         slices = f"by {s.slice}; macro = mean over slices of the slice's own figure"
-    lines = [("labels", f"{file} ({b.source_hash[:12]}), field {s.label}: {labelled}")]
+    # Labels beside a run are in no file.
+    content = f" ({b.source_hash[:12]})" if b.source_hash else ""
+    lines = [("labels", f"{file}{content}, field {s.label}: {labelled}")]
     if s.where:
         lines.append(("only rows", " and ".join(s.where)))
     recorded = _recorded_words(b)

@@ -103,6 +103,8 @@ def _facts(c: Certificate) -> list[tuple[str, str]]:
         ("made", f"{c.created} with RagAssay {c.version}"),
     ]
     drawn = DESIGNS.get(c.design) or "not recorded, or a whole set"
+    if c.worth is not None:
+        drawn += f"; worth {c.worth:.0f} of equal chance"
     facts.append(("rows", drawn))
     if c.set_up.where:
         facts.append(("only rows", " and ".join(c.set_up.where)))
@@ -141,6 +143,8 @@ def _certificate_cells(
     """A row of the table of certificates."""
     clusters = say.count(certificate.clusters, "cluster")
     labels = f"{certificate.n:,} in {clusters}{_mark(certificate)}{' !' if caveat else ''}"
+    if certificate.weighted_words:
+        labels += f" ({certificate.weighted_words})"
     return [
         (certificate.metric, certificate.id[:8]),
         (one_line(certificate.dataset, 60), labels),

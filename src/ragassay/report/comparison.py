@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from ragassay.core import CorrectedFigure, Interval, Manifest, SetupError, Verdict
+from ragassay.core import CorrectedFigure, Interval, Manifest, SetupError, Stage, Verdict
 from ragassay.core.display import Displayed
 from ragassay.report.wording import (
     better_end,
     change_word,
     count,
+    declared_as,
     is_loss,
     p_value,
     unit_of,
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from ragassay.store import RowLine, ScoreLine, Store
 
 CHANGED_SHOWN = 12
+
+_BEYOND_CHANCE = 0.05
+_ABSTENTION = "abstention"
+"""The metric of rows that decline, and the flag of a score of a response that does."""
 
 
 class ComparedRun(Protocol):
@@ -71,7 +76,8 @@ class MetricComparison:
     "neither"; change: "better" or "worse" for b, "" where neither. equivalence: whether the
     difference is smaller than the margin, where one was given and the metric lies in [0, 1].
     valued: rows of a with a value; missing: of these, the ones that b does not have, or for which
-    it lacks a field or the application's response.
+    it lacks a field or the application's response. declined: rows left out since a run declines to
+    answer, so that it claims nothing there.
     """
 
     metric: str
@@ -84,13 +90,17 @@ class MetricComparison:
     equivalence: Equivalence | None = None
     valued: int = 0
     missing: int = 0
+    declined: int = 0
 
     @property
     def direction_words(self) -> str:
-        """ "groundedness rises (better)"."""
+        """ "groundedness rises (better)", over which rows where some are left out."""
         verb = "rises" if (self.result.difference or 0) > 0 else "falls"
         change = f" ({self.change})" if self.change else ""
-        return f"{self.metric} {verb}{change}"
+        answered = ""
+        if self.declined:
+            answered = f" over the {count(self.result.n, 'row')} that both runs answer"
+        return f"{self.metric} {verb}{change}{answered}"
 
     @property
     def won(self) -> int:
@@ -173,9 +183,12 @@ class Comparison(Displayed):
         turned = f"{rows} fixed, {self.broken:,} broken of {self.both:,} compared"
         if self.turned is not None:
             turned += f" ({p_value(self.turned.mid_p)})"
-        certain = [m.direction_words for m in self.metrics if m.p is not None and m.p < 0.05]
-        if certain:
-            return f"{', '.join(certain)} beyond chance; {turned}"
+        certain = [m for m in self.metrics if m.p is not None and m.p < 0.05]
+        # That a run answers less is said first: what else changes follows from it.
+        words = [_declining_words(m) for m in certain if _is_declining(m)]
+        words += [m.direction_words for m in certain if not _is_declining(m)]
+        if words:
+            return f"{', '.join(words)} beyond chance; {turned}"
         if self.turned is not None and self.turned.mid_p < 0.05:
             # No metric by itself, but all of them together: the verdicts of rows tell more.
             more = "More" if self.fixed > self.broken else "Fewer"
@@ -197,6 +210,16 @@ class CorrectedDifference:
     b: CorrectedFigure
     difference: float
     interval: Interval | None
+
+
+def _is_declining(m: MetricComparison) -> bool:
+    """Whether the metric is the share of rows that decline to answer."""
+    return m.metric.partition("(")[0] == _ABSTENTION
+
+
+def _declining_words(m: MetricComparison) -> str:
+    a, b = (round((mean or 0) * m.result.n) for mean in (m.result.mean_a, m.result.mean_b))
+    return f"B declines in {b:,} of {count(m.result.n, 'row')}, A in {a:,}"
 
 
 def _higher(m: MetricComparison) -> str:
@@ -258,7 +281,15 @@ def compare(
     margin that is not above 0 and below 1.
     """
     compared = compare_runs(StoredSide(store, a), StoredSide(store, b), margin=margin)
-    return replace(compared, corrected=tuple(corrected))
+    if not (compared.same_answers and corrected):
+        return replace(compared, corrected=tuple(corrected))
+    # Both correct one rate of the same rows: what differs is chance and which rows were labelled.
+    metrics = ", ".join(difference.metric for difference in corrected)
+    note = (
+        f"both runs judged the same answers, whose true rate is one: labels correct both to it, and"
+        f" no corrected difference of {metrics} is given"
+    )
+    return replace(compared, warnings=(*compared.warnings, note))
 
 
 def compare_runs(a: ComparedRun, b: ComparedRun, *, margin: float | None = None) -> Comparison:
@@ -282,6 +313,7 @@ def compare_runs(a: ComparedRun, b: ComparedRun, *, margin: float | None = None)
     for metric in first.metrics:
         if metric in second.metrics:
             pairings.append(_pairing(a, b, metric, unit_of(metric, first), both))
+    pairings = _where_both_answer(pairings)
     return Comparison(
         a=first,
         b=second,
@@ -319,7 +351,8 @@ def _readable_rows(run: ComparedRun) -> dict[str, RowLine]:
 @dataclass(frozen=True, slots=True)
 class _Pairing:
     """The scores of one metric in both runs, row by row. dropped, valued, missing: as of
-    `MetricComparison`.
+    `MetricComparison`. answered: of the pairs, those that a metric on claims says something of, for
+    neither run declines there.
     """
 
     metric: str
@@ -328,6 +361,8 @@ class _Pairing:
     dropped: int
     valued: int
     missing: int
+    answered: list[tuple[ScoreLine, ScoreLine]]
+    declined: int = 0
 
     def result(self) -> PairedResult:
         """The paired difference, within the range of the metric where that is known."""
@@ -344,12 +379,18 @@ def _pairing(a: ComparedRun, b: ComparedRun, metric: str, unit: str, both: Set[s
     pairs: list[tuple[ScoreLine, ScoreLine]] = []
     only_after = 0
     without_value = 0
+    answered: list[tuple[ScoreLine, ScoreLine]] = []
+    on_claims = _judges_claims(metric)
     for line in b.score_lines(metric):
         if line.value is None:
             # The judge gave no verdict, or the metric has no meaning for the new response.
             without_value += line.row_id in before and not is_loss(line.reason)
         elif line.row_id in before:
-            pairs.append((before[line.row_id], line))
+            pair = (before[line.row_id], line)
+            pairs.append(pair)
+            # A refusal claims nothing, and so has nothing without support.
+            if not (on_claims and any(_ABSTENTION in each.flags for each in pair)):
+                answered.append(pair)
         elif line.row_id in both:
             only_after += 1
     only_before = len(before.keys() & both) - len(pairs)
@@ -360,7 +401,29 @@ def _pairing(a: ComparedRun, b: ComparedRun, metric: str, unit: str, both: Set[s
         dropped=only_before + only_after,
         valued=len(before),
         missing=len(before) - len(pairs) - without_value,
+        answered=answered,
     )
+
+
+def _where_both_answer(pairings: list[_Pairing]) -> list[_Pairing]:
+    """The pairings; where one run declines more often beyond chance, those on claims without the
+    rows that either declines: what it says of fewer rows would look like better support.
+    """
+    declining = [each for each in pairings if each.metric.partition("(")[0] == _ABSTENTION]
+    p_values = [each.result().p for each in declining]
+    if not any(p is not None and p < _BEYOND_CHANCE for p in p_values):
+        return pairings
+    kept = []
+    for each in pairings:
+        declined = len(each.pairs) - len(each.answered)
+        kept.append(replace(each, pairs=each.answered, declined=declined))
+    return kept
+
+
+def _judges_claims(metric: str) -> bool:
+    """Whether the metric says how far the chunks support what the response claims."""
+    declared = declared_as(metric)
+    return declared is not None and declared.role.stage is Stage.SUPPORT
 
 
 def _metric_comparisons(
@@ -387,6 +450,7 @@ def _metric_comparisons(
             equivalence=equivalence,
             valued=pairing.valued,
             missing=pairing.missing,
+            declined=pairing.declined,
         )
         comparisons.append(comparison)
     return tuple(comparisons)

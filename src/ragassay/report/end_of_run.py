@@ -67,8 +67,9 @@ def conclude(summary: Summary, gates: GateResult, *, resume: str, store: str) ->
         reason = first_loss(summary)
         verdicts = f"{asked - judged:,} of {asked:,} verdicts"
         if is_abstention(reason):
-            # What to do stands under the summary.
-            messages.append(f"{verdicts} were not given ({in_short(reason)}).")
+            # What to do stands under the summary, and so does the reason where a note has it.
+            if not any(is_abstention(reason_in(note)) for note in summary.notes):
+                messages.append(f"{verdicts} were not given ({in_short(reason)}).")
         else:
             messages.append(f"{verdicts} were lost ({reason}). {advice(summary, resume, reason)}")
     messages += _gate_errors(summary, gates, resume, store)

@@ -57,7 +57,7 @@ def _lower_pass_rate(m: MetricSummary) -> float | None:
 
 CORRECTED = "corrected"
 """The figure of a gate that people's labels set right; also the ends of its interval."""
-_CORRECTED_FIGURES = (CORRECTED, "lower(corrected)", "upper(corrected)")
+_CORRECTED_FIGURES = (CORRECTED, "lower(corrected)", "upper(corrected)", "interval(corrected)")
 
 
 def _upper_pass_rate(m: MetricSummary) -> float | None:
@@ -110,8 +110,8 @@ known.
 class Gate:
     """figure: "mean", "pass_rate", "lower" or "upper" (the ends of the mean's interval), "interval"
     (all of it) or "coverage" of the metric; "lower(pass_rate)" and so on of the pass rate;
-    "corrected", "lower(corrected)", "upper(corrected)" (set right by people's labels); "judge_cost"
-    or "judge_calls" of the run, with metric "".
+    "corrected", "lower(corrected)" and so on (set right by people's labels); "judge_cost" or
+    "judge_calls" of the run, with metric "".
     """
 
     text: str
@@ -299,15 +299,19 @@ def _check_corrected(gate: Gate, summary: Summary) -> GateOutcome:
         )
         return GateOutcome(gate, None, None, message, 0)
     value, interval = corrected.value, corrected.interval
-    if gate.figure != CORRECTED:
-        value = None
-        if interval is not None:
-            value = interval.low if gate.figure.startswith("lower") else interval.high
-    if value is None:
-        why = corrected.why or "the labels give no interval"
-        message = f"{gate.text}: it cannot be corrected: {why}"
+    if value is None or interval is None:
+        message = f"{gate.text}: it cannot be corrected: {corrected.doubt}"
         return GateOutcome(gate, None, None, message, corrected.labels)
-    passed = _OPERATORS[gate.op](value, gate.threshold)
+    if corrected.doubt:
+        message = f"{gate.text}: undecided, {corrected.doubt}"
+        return GateOutcome(gate, None, None, message, corrected.labels)
+    if gate.figure.startswith("lower"):
+        value = interval.low
+    elif gate.figure.startswith("upper"):
+        value = interval.high
+    passed: bool | None = _OPERATORS[gate.op](value, gate.threshold)
+    if gate.figure.startswith("interval"):
+        passed = _decided(gate, interval.low, interval.high)
     words = f"the corrected {corrected.of} is {number_words(corrected.value, interval)}"
     words += f" by {count(corrected.labels, 'label')} of {count(corrected.rows, 'row')}"
     if corrected.judge is not None:

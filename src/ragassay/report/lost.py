@@ -25,10 +25,7 @@ def remedy(reason: str, max_tokens: object) -> str:
     if "the model refused to answer" in reason:
         return "the model refuses these texts: judge them with another one"
     if is_abstention(reason):
-        return (
-            "the same judge would give no verdict again: judge with a language model"
-            " (--judge openai:MODEL, or --judge local:FOLDER)"
-        )
+        return "judge what is left with a language model: --judge openai:MODEL or local:FOLDER"
     if "shorten or split the contexts" in reason:
         return "shorten or split the contexts, or judge with a model that reads longer prompts"
     return ""
@@ -42,6 +39,12 @@ def is_abstention(reason: str) -> bool:
 def in_short(reason: str) -> str:
     """The reason without what it says is to be done, which is said once at the end."""
     return reason.partition("; name a ")[0]
+
+
+def abstention_in_short(note: str) -> str:
+    """A note on an abstention for one line: the reason first, which is all that differs."""
+    where, _, reason = in_short(note).partition(" where it applies: ")
+    return f"{where.replace(' has no value', ': no value')}, {reason}"
 
 
 def different_notes(notes: Sequence[str]) -> list[str]:

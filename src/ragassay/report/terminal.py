@@ -115,9 +115,12 @@ def render_score(score: Score, console: Console | Page) -> None:
         page.line(why, indent=2)
     for part in score.parts:
         word = say.claim_word(part) if part.kind == "claim" else say.section(score.metric, part)[1]
+        words = one_line(part.text, 400)
         if part.kind == "chunk":
             word = say.chunk_word(part, score.metric)
-        _part(page, part, word or _rating_words(score, part), one_line(part.text, 400))
+            if not words and part.context is not None:
+                words = f"context {part.context + 1}"
+        _part(page, part, word or _rating_words(score, part), words)
 
 
 def _unreadable_row(page: Page, row: RowResult) -> None:

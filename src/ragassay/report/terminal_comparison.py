@@ -73,6 +73,9 @@ def _differences(page: Page, metrics: Sequence[MetricComparison]) -> None:
         page.note(f"and {say.count(len(paired) - len(shown), 'more metric')} (-v)")
     if sum(m.p is not None for m in paired) > 1:
         page.note("p is corrected for the number of metrics; the intervals are not")
+    declined = [f"{m.metric} {say.count(m.declined, 'row')}" for m in metrics if m.declined]
+    if declined:
+        page.note(f"left out, since a run declines to answer there: {', '.join(declined)}")
     dropped = [f"{m.metric} {say.count(m.dropped, 'row')}" for m in metrics if m.dropped]
     if dropped:
         page.note(f"left out, with a value in only one run: {', '.join(dropped)}")
@@ -187,7 +190,7 @@ def _changed_rows(page: Page, changed: Sequence[ChangedRow], most: int | None) -
         ("row", False),
         ("metric", False),
         ("A → B", False),
-        ("verdict", False),
+        ("metric's verdict", False),
     ]
     page.table(heads, [_changed_cells(alike) for alike in _changed_alike(changed)[:most]])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 
@@ -19,13 +19,24 @@ from ragassay.core import (
 )
 from ragassay.report import terminal_details as details
 from ragassay.report import wording as say
-from ragassay.report.lost import different_notes, first_loss, remedy
+from ragassay.report.lost import (
+    abstention_in_short,
+    different_notes,
+    first_loss,
+    is_abstention,
+    reason_in,
+    remedy,
+)
 from ragassay.report.terminal_page import Page, TerminalPage, page_on
 from ragassay.report.text import one_line
+
+SCREEN = 40
+"""The lines of a screen: what a command tells on both of its outputs has to fit there."""
 
 CAUSES_SHOWN = 3
 WORST_SHOWN = 2
 METRICS_SHOWN = 6
+METRICS_SHOWN_AT_LEAST = 2
 NOTES_SHOWN = 2
 SLICES_SHOWN = 2
 USER_LINES_SHOWN = 2
@@ -37,12 +48,17 @@ CORRECTED_SHOWN = 3
 class Detail:
     """What a summary shows beyond its first screen. metrics_table: every metric with its
     denominators, pass mark and coverage; trust: what is known of the judge for each metric;
-    verbose: both, and all causes, slices, costs and the worst tenth of the rows.
+    verbose: both, and all causes, slices, costs and the worst tenth of the rows. told: the lines
+    that stand on the screen already; where the summary does not fit under them, it names fewer
+    metrics, and quotes fewer rows.
     """
 
     metrics_table: bool = False
     trust: bool = False
     verbose: bool = False
+    told: int = 0
+    metrics_shown: int = METRICS_SHOWN
+    worst_shown: int = WORST_SHOWN
 
 
 def render_summary(
@@ -54,8 +70,26 @@ def render_summary(
     store: what the commands that are proposed need to find the run (" --store PATH"), "" for the
     default store.
     """
-    detail = detail or Detail()
     page = page_on(console)
+    detail = _fitting(summary, page, store, detail or Detail())
+    _write(summary, page, store, detail)
+
+
+def _fitting(summary: Summary, page: Page, store: str, detail: Detail) -> Detail:
+    """The detail, with as many metrics and rows as fit on the screen."""
+    if detail.verbose or detail.metrics_table or not detail.told:
+        return detail
+    for worst in range(WORST_SHOWN, 0, -1):
+        for metrics in range(METRICS_SHOWN, METRICS_SHOWN_AT_LEAST - 1, -1):
+            detail = replace(detail, metrics_shown=metrics, worst_shown=worst)
+            trial = TerminalPage.in_memory(page.width)
+            _write(summary, trial, store, detail)
+            if trial.written().count("\n") + detail.told <= SCREEN:
+                return detail
+    return detail
+
+
+def _write(summary: Summary, page: Page, store: str, detail: Detail) -> None:
     page.line(say.headline(summary), "bold")
     if summary.state is not RunState.FINISHED:
         words = f"The run is not complete: {say.STATE_WORDS[summary.state]}"
@@ -74,11 +108,11 @@ def render_summary(
         # What was lost is said on the lines that they would take.
         if not summary.bad_rows and not summary.notes:
             _worse_slices(page, summary)
-        _worst(page, summary)
+        _worst(page, summary, detail.worst_shown)
     if detail.verbose or detail.metrics_table:
         details.metrics_table(page, summary)
     else:
-        _metrics(page, summary)
+        _metrics(page, summary, detail.metrics_shown)
     if detail.verbose:
         details.users(page, summary)
         details.costs(page, summary)
@@ -146,40 +180,47 @@ def _rest(x: SliceSummary) -> float | None:
     return x.mean - x.gap
 
 
-def _worst(page: Page, s: Summary) -> None:
+def _worst(page: Page, s: Summary, most: int) -> None:
     rows = _not_passed(s)
     if not rows:
         return
     titles = {share.cause.name: share.cause.title for share in s.causes}
     page.title("Worst rows")
-    for row in rows[:WORST_SHOWN]:
+    for row in rows[:most]:
         cause = titles.get(row.cause, row.cause)
         if not cause:
             cause = f"{row.metric} {say.figure(row.value, say.unit_of(row.metric, s.manifest))}"
-        if row.uncertain:
-            cause += " (uncertain)"
-        page.marked(say.VERDICT_WORDS[row.verdict], f"{one_line(row.id, 60)}  {cause}")
+        _worst_line(page, row, cause)
         if row.quote:
             page.cut(f"“{one_line(row.quote, 400)}”", indent=6)
         if row.rationale:
             page.cut(say.reason(row.rationale), "dim", indent=6)
-    others = [one_line(row.id, 60) for row in rows[WORST_SHOWN:]]
+    others = [one_line(row.id, 60) for row in rows[most:]]
     if others:
         page.cut(f"then {', '.join(others)}", "dim", indent=2)
+
+
+def _worst_line(page: Page, row: WorstRow, cause: str) -> None:
+    """One line with the row's verdict, id and cause, which is cut where the page ends."""
+    word = say.VERDICT_WORDS[row.verdict]
+    doubt = " (uncertain)" if row.uncertain else ""
+    row_id = one_line(row.id, 60)
+    room = page.width - len(f"  x {word}  {row_id}  {doubt}")
+    page.marked(word, f"{row_id}  {one_line(cause, max(room, 1))}{doubt}")
 
 
 def _not_passed(s: Summary) -> list[WorstRow]:
     return [row for row in s.worst if row.verdict in (Verdict.FAIL, Verdict.UNDECIDED)]
 
 
-def _metrics(page: Page, s: Summary) -> None:
-    """A line a metric, those with a pass mark first."""
+def _metrics(page: Page, s: Summary, most: int) -> None:
+    """A line a metric, those with a pass mark first. most: of so many metrics."""
     measured = [m for m in s.metrics if say.says_something(m)]
     measured.sort(key=lambda m: (m.pass_mark is None, bool(m.unit)))
     notes = different_notes(s.notes)[:NOTES_SHOWN]
     # Notes and the rows that are only named take the lines of metrics: all has to fit on a screen.
     taken = len(notes) + (bool(notes) and len(_not_passed(s)) > WORST_SHOWN)
-    shown = measured[: METRICS_SHOWN - taken]
+    shown = measured[: min(most, METRICS_SHOWN - taken)]
     if shown:
         page.gap()
         heads = [("metric", False), ("mean [95 %]", False), ("pass rate [95 %]", False)]
@@ -196,9 +237,14 @@ def _metrics(page: Page, s: Summary) -> None:
     if nowhere:
         page.note(f"does not apply to any row: {', '.join(nowhere)} (--metrics-table)")
     for note in notes:
-        page.line(note, "yellow", indent=2)
-    if len(s.notes) > len(notes):
-        page.note(f"and {say.count(len(s.notes) - len(notes), 'more note')} (-v)")
+        if is_abstention(reason_in(note)):
+            page.cut(abstention_in_short(note), "yellow", indent=2)
+        else:
+            page.line(note, "yellow", indent=2)
+    # A note that says the same of another metric is none more to be read.
+    left_out = len(different_notes(s.notes)) - len(notes)
+    if left_out:
+        page.note(f"and {say.count(left_out, 'more note')} (-v)")
 
 
 def _metric_cells(m: MetricSummary, manifest: Manifest) -> list[str]:
@@ -230,7 +276,7 @@ def _judge(page: Page, s: Summary, detail: Detail) -> None:
         page.line(judge.self_preference, "yellow", indent=2)
     if detail.verbose or detail.trust:
         details.trust_lines(page, s)
-    else:
+    elif say.trust_in_short(s):
         page.line(say.trust_in_short(s), indent=2)
     words = say.order_words(s)
     if words:

@@ -271,8 +271,13 @@ def reading_words(reading: Mapping[str, int]) -> list[str]:
 def unmeasured_words(manifest: Manifest) -> list[str]:
     """What a run of the default metrics could not measure, because no row has the field for it."""
     measured = manifest.metrics
-    if "groundedness" in measured or "groundedness" not in manifest.by_default:
+    if "groundedness" not in manifest.by_default:
         return []
+    if "groundedness" in measured:
+        is_asked = "answer_relevance" in measured or "answer_relevance" not in manifest.by_default
+        if is_asked:
+            return []
+        return ["No row has a question: whether the responses answer it was not measured"]
     if "answer_relevance" in measured:
         return ["No row has contexts: what the responses rest on was not measured"]
     if "chunk_relevance" in measured:
@@ -583,13 +588,19 @@ def pass_mark(mark: float | None, metric: str = "", manifest: Manifest | None = 
 
 
 def verdict_and_mark(score: Score, manifest: Manifest | None = None) -> str:
-    """The score's verdict with its pass mark: "fail (≥ 0.667)", "fail (passes at yes)"."""
+    """The score's verdict with its pass mark: "fail (≥ 0.667)", "fail (passes at yes)"; with the
+    share that the mark is on, where the value is another: "pass (≥ 90 % of claims: 100 %)".
+    """
     if score.verdict is None:
         return ""
     word = VERDICT_WORDS[score.verdict]
     mark = pass_mark(score.pass_mark, score.metric, manifest)
     if not mark:
         return word
+    share = score.extra.get("pass_share")
+    if share is not None and share != score.value and "%" in mark:
+        # The value is a mean of ratings, and the mark is one on the share of claims that pass.
+        return f"{word} ({mark}: {percent(share)})"
     return f"{word} ({mark})" if mark[0] in "≥≤" else f"{word} (passes at {mark})"
 
 
@@ -798,13 +809,18 @@ def _reasons(metric: MetricSummary) -> str:
     return "; ".join(f"{reason} ({n:,})" for reason, n in reasons[:REASONS_SHOWN])
 
 
+def _asked_a_judge(s: Summary) -> bool:
+    """Whether any verdict was asked for: of a run that counts documents, no judge says anything."""
+    return any(metric.asked for metric in s.metrics)
+
+
 def trust_lines(s: Summary) -> list[tuple[str, str, bool]]:
     """(metrics, what is known of the judge, whether it is measured on rows like these), a metric
     each, those of which the very same is said together; for a run without certificates at hand one
     line for the judge as a whole, from its manifest.
     """
     if not s.trust:
-        agreement = s.manifest.judge.agreement
+        agreement = s.manifest.judge.agreement if _asked_a_judge(s) else ""
         return [("", agreement, False)] if agreement else []
     metrics_by_words: dict[tuple[str, bool], list[str]] = {}
     for line in s.trust:
@@ -834,6 +850,8 @@ def corrected_words(figure_: CorrectedFigure, *, short: bool = False) -> str:
     if figure_.value is None:
         return f"not corrected by its {labels}: {figure_.why}"
     words = f"corrected by {labels}: {figure_.of} {number_words(figure_.value, figure_.interval)}"
+    if figure_.waiting:
+        words += f" (if {figure_.waiting} drawn without a label are like these)"
     if short or figure_.judge is None:
         return words
     words += f", where the judge says {figure(figure_.judge)}"
@@ -848,7 +866,7 @@ def trust_in_short(s: Summary) -> str:
     is; "" where no judge was asked.
     """
     if not s.trust:
-        return s.manifest.judge.agreement
+        return s.manifest.judge.agreement if _asked_a_judge(s) else ""
     measured, unmeasured = [], []
     for line in s.trust:
         if line.measured and line.kappa is not None:

@@ -22,8 +22,14 @@ from ragassay.core import (
 )
 from ragassay.runs.joined_labels import JoinedLabels, joined_labels
 from ragassay.runs.label_scales import as_unit_labels, scale_of_labels
-from ragassay.scoring.correction import Correction, RowLabel, RunRow, corrected_metric
-from ragassay.scoring.label_rounds import DrawnRows, drawn_rows
+from ragassay.scoring.correction import (
+    Correction,
+    RowLabel,
+    RunRow,
+    Waiting,
+    corrected_metric,
+)
+from ragassay.scoring.label_rounds import DrawnRows, drawn_rows, waiting_words
 
 if TYPE_CHECKING:
     from ragassay.report.comparison import CorrectedDifference
@@ -79,6 +85,8 @@ def figure_of(correction: Correction, metric: str, kind: str) -> CorrectedFigure
         weighted=correction.weighted,
         method=estimate.method,
         why=estimate.reason if estimate.value is None else "",
+        waiting=correction.waiting.rows,
+        unseen=correction.waiting.share,
     )
 
 
@@ -122,7 +130,13 @@ def correct_run(
         taken.labels,
         metric=metric_title(metric, kind),
         joining=taken.joined.joining(),
+        waiting=waiting_of(taken.drawn),
     )
+
+
+def waiting_of(drawn: DrawnRows) -> Waiting:
+    """Drawn rows without a label, as a correction takes them."""
+    return Waiting(drawn.waiting, drawn.unseen, waiting_words(drawn) if drawn.waiting else "")
 
 
 def metric_title(metric: str, kind: str) -> str:

@@ -25,6 +25,7 @@ _REASONS: Mapping[str, frozenset[str]] = {
 }
 
 
+_MOST_CHOICES = 3
 _NOUNS = {"question": "a question", "contexts": "contexts", "response": "a response"}
 
 
@@ -42,6 +43,9 @@ def guess_fields(dataset: Dataset, scan: Scan, setup: Setup) -> dict[str, str]:
         # Prose that may be anything is no reason to stop where the rows make sense without it.
         if each.is_clear or not read & _REASONS[each.field]
     ]
+    if unread and "reference" not in scan.fields:
+        # Rows may well have no right answer; but whoever names columns names this one, too.
+        unread += [each for each in dataset.unread(["reference"]) if each.guess]
     if unread and not (setup.options.yes and all(each.guess for each in unread)):
         raise _unread_error(unread, scan, setup.options.yes)
     return {each.field: each.guess for each in unread}
@@ -62,21 +66,21 @@ def _missing(scan: Scan, setup: Setup) -> list[str]:
 
 
 def _unread_error(unread: Sequence[Unread], scan: Scan, took_guesses: bool) -> SetupError:
-    from ragassay.datasets.columns import quote
-
-    fields = " or ".join(_NOUNS[each.field] for each in unread)
-    columns = list(dict.fromkeys(chain.from_iterable(each.candidates for each in unread)))
+    missed = [each for each in unread if each.field in _NOUNS]
+    fields = " or ".join(_NOUNS[each.field] for each in missed)
+    columns = list(dict.fromkeys(chain.from_iterable(each.candidates for each in missed)))
     verb = "is" if len(columns) == 1 else "are"
-    if scan.source == "memory":
-        items = ", ".join(f"{each.field!r}: {_column(each, unread)!r}" for each in unread)
-        fix, yes, metrics = f"mapping={{{items}}}", "yes=True", "metrics=[...]"
-    else:
-        fix = " ".join(f"--map {each.field}={quote(_column(each, unread))}" for each in unread)
-        yes, metrics = "--yes", "--metrics"
-        if took_guesses:
-            fix += " --yes"  # without it the columns that were guessed so far are refused again
+    in_memory = scan.source == "memory"
+    yes, metrics = ("yes=True", "metrics=[...]") if in_memory else ("--yes", "--metrics")
+    fixes = [_fix(choice, in_memory) for choice in _choices(unread)]
+    if took_guesses and not in_memory:
+        # Without it the columns that were guessed so far are refused again.
+        fixes = [f"{fix} --yes" for fix in fixes]
+    fix = " or ".join(fixes)
     takes = f", which {yes} takes" if all(each.guess for each in unread) else ""
-    if "COLUMN" in fix:
+    if len(fixes) > 1:
+        takes = ", since nothing says clearly which"
+    elif "COLUMN" in fix:
         takes = ", with the names of columns; nothing says clearly which"
     return SetupError(
         "E0318",
@@ -87,19 +91,43 @@ def _unread_error(unread: Sequence[Unread], scan: Scan, took_guesses: bool) -> S
     )
 
 
+def _choices(unread: Sequence[Unread]) -> list[dict[str, str]]:
+    """Field -> column, in the ways in which the columns may be meant: several where one field alone
+    may be one of several.
+    """
+    columns = {each.field: _column(each, unread) for each in unread}
+    doubtful = [each for each in unread if columns[each.field] == "COLUMN"]
+    if len(doubtful) != 1:
+        return [columns]
+    (each,) = doubtful
+    return [{**columns, each.field: candidate} for candidate in each.candidates[:_MOST_CHOICES]]
+
+
+def _fix(columns: Mapping[str, str], in_memory: bool) -> str:
+    """The options, or the parameter of Python, that read these columns as the fields."""
+    from ragassay.datasets.columns import quote
+
+    if in_memory:
+        return f"mapping={dict(columns)}"
+    return " ".join(f"--map {field}={quote(column)}" for field, column in columns.items())
+
+
 def _column(unread: Unread, others: Sequence[Unread]) -> str:
     """The column that is meant, or a placeholder: where it may be one of several, or where one
     column may be either of two fields.
     """
-    if len(unread.candidates) > 1:
+    if not unread.guess and len(unread.candidates) > 1:
         return "COLUMN"
-    (column,) = unread.candidates
-    meant = [each for each in others if column in each.candidates]
+    column = unread.guess or unread.candidates[0]
+    meant = [each for each in others if not set(unread.candidates).isdisjoint(each.candidates)]
     return column if len(meant) == 1 else "COLUMN"
 
 
 def _shown(value: object) -> str:
     """The beginning of a value."""
+    from ragassay.datasets.cells import chunk_text
+
     if isinstance(value, list) and value:
         value = value[0]
+    value = chunk_text(value) or value
     return shorten(value if isinstance(value, str) else repr(value), 60)

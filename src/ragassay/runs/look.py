@@ -36,7 +36,8 @@ def look_at(source: str) -> Look:
         return _look_at_unknown(source)
     scan = dataset.scan()
     missing = [field for field in ("question", "contexts", "response") if field not in scan.given]
-    unread = dataset.unread(missing)
+    sought = missing if "reference" in scan.fields else [*missing, "reference"]
+    unread = dataset.unread(sought)
     guesses = {each.guess: each.field for each in unread if each.guess}
     guesses |= {column: field for field, column in dataset.guesses.items()}
     fields = {**scan.mapping, **guesses}

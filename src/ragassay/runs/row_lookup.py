@@ -31,6 +31,10 @@ def find_row(run: Run, row_id: str) -> RowResult:
 
 def like_row(run: Run, row_id: str) -> str:
     """The id of the run that is most like this one, as a question; "" for none."""
+    if not isinstance(row_id, str):
+        return (
+            f" Rows are looked up by their id, a text: run[{str(row_id)!r}]; run.rows() gives all."
+        )
     known = [row.id for row in islice(run.rows(), _MOST_NAMES)]
     # The number alone of a row that was numbered.
     if f"row-{row_id}" in known:

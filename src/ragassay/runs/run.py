@@ -114,7 +114,7 @@ class Run:
 
     def __getitem__(self, row_id: str) -> RowResult:
         """The row with this id: sample, scores with their parts, diagnosis. Raises KeyError."""
-        row = self.store.row(self.id, row_id)
+        row = self.store.row(self.id, row_id) if isinstance(row_id, str) else None
         if row is None:
             raise KeyError(f"the run has no row {row_id!r}.{like_row(self, row_id)}")
         return row

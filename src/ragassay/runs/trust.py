@@ -228,7 +228,8 @@ def _figure_words(certificate: Certificate, name: str) -> str:
 
 def _labels(certificate: Certificate) -> str:
     construction = "" if certificate.kind == "human" else f", {certificate.kind}"
-    return f"{certificate.n:,} labels ({certificate.dataset}{construction})"
+    weighted = f", {certificate.weighted_words}" if certificate.weighted_words else ""
+    return f"{certificate.n:,} labels ({certificate.dataset}{construction}{weighted})"
 
 
 def _is_judged(metric: str, fingerprints: Mapping[str, str]) -> bool:

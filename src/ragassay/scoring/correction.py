@@ -82,6 +82,20 @@ NOTHING_JOINED = Joining()
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """Rows that were drawn for labelling and have no label. share: of the run's rows, those that
+    they stand for, by which a rate may be off where they are unlike the others. words: a warning.
+    """
+
+    rows: int = 0
+    share: float = 0.0
+    words: str = ""
+
+
+NOTHING_WAITS = Waiting()
+
+
+@dataclass(frozen=True, slots=True)
 class SliceCorrection:
     """The estimate over the rows of one slice."""
 
@@ -98,7 +112,9 @@ class Correction:
     label counts; unused: reason -> labels set aside. bias: judge's mean - corrected value. saved:
     effective labels - used, None where not known. foreign: the labels are of rows outside the run.
     weighted: inclusion probabilities were known. shift: the test whether labelled rows are like the
-    others, None where none was needed. slices: where asked.
+    others, None where none was needed. slices: where asked. waiting: drawn rows without a label.
+    correlation: of the judge's scores with the labels that count, weighted by their chances, None
+    where either side is constant.
     """
 
     metric: str
@@ -115,6 +131,16 @@ class Correction:
     shift: Shift | None
     slices: tuple[SliceCorrection, ...] = ()
     warnings: tuple[str, ...] = ()
+    waiting: Waiting = NOTHING_WAITS
+    correlation: float | None = None
+
+
+def _counted(waiting: Waiting, lost: int) -> list[str]:
+    """What is said of rows that wait for a label, and of those without a score."""
+    words = [waiting.words] if waiting.rows else []
+    if lost:
+        words.append(f"{lost} rows without a judge's score count with the mean of the others")
+    return words
 
 
 def corrected_metric(
@@ -127,6 +153,7 @@ def corrected_metric(
     level: float = ppi.LEVEL,
     seed: int = 0,
     joining: Joining = NOTHING_JOINED,
+    waiting: Waiting = NOTHING_WAITS,
 ) -> Correction:
     """The mean of a metric over the population that the run's rows were drawn from, corrected by
     labels.
@@ -152,10 +179,8 @@ def corrected_metric(
     test, test_warnings = _tested(run, sample, choice, seed)
     estimator = _Estimator(choice.foreign, scale, level, seed, joining.noise)
     estimate = estimator.estimate(run, sample, used)
-    warnings = [*(joining.notes or choice.warnings), *test_warnings]
     lost = sum(row.value is None for row in run)
-    if lost:
-        warnings.append(f"{lost} rows without a judge's score count with the mean of the others")
+    warnings = [*(joining.notes or choice.warnings), *test_warnings, *_counted(waiting, lost)]
     slices: tuple[SliceCorrection, ...] = ()
     if by is not None:
         slices = tuple(estimator.by_slice(by, run, sample, used))
@@ -174,7 +199,25 @@ def corrected_metric(
         shift=test,
         slices=slices,
         warnings=tuple(warnings),
+        waiting=waiting,
+        correlation=_correlation(sample, used),
     )
+
+
+def _correlation(sample: Sequence[RunRow], labels: Sequence[RowLabel]) -> float | None:
+    """Pearson's correlation of score and label, weighted by 1 / chance; of verdicts it is the
+    Matthews correlation coefficient.
+    """
+    pairs = [(row.value, label) for row, label in zip(sample, labels, strict=True)]
+    judged = [(value, label) for value, label in pairs if value is not None]
+    if len(judged) < 2:
+        return None
+    score = np.array([value for value, _ in judged])
+    label = np.array([label.value for _, label in judged])
+    weight = np.array([1 / (label.inclusion or 1.0) for _, label in judged])
+    covariance = np.cov(score, label, aweights=weight)
+    spread = float(covariance[0, 0] * covariance[1, 1])
+    return None if spread <= 0 else float(covariance[0, 1]) / math.sqrt(spread)
 
 
 def _difference(value: float | None, other: float | None) -> float | None:

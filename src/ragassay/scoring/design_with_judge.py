@@ -39,35 +39,27 @@ def plan_with_judge(
         alone = plan(question, **options)
         needed = _needed(alone.labels, square, rows)
         found = replace(alone, labels=needed, clusters=_clusters(needed, alone))
-        said = f"without it {alone.labels:,} labels would be needed"
+        said = f"helps: without it {alone.labels:,} labels would be needed"
+        if needed >= alone.labels:
+            said = "spares no label"
     else:
         if rows is not None and labels > rows:
             raise ValueError(f"{labels} labels are more than the run's {rows} rows")
         worth = worth_of(labels, square, rows) if labels >= LEAST_LABELS else labels
         alone = plan(question, **{**options, "labels": max(2, math.floor(worth))})
         found = replace(alone, labels=labels, clusters=_clusters(labels, alone))
-        said = f"it makes {labels:,} labels worth {alone.labels:,}"
+        said = f"helps: it makes {labels:,} labels worth {alone.labels:,}"
+        if alone.labels <= labels:
+            said = "adds nothing"
     sentence = alone.sentence.replace(f"{alone.labels:,} labels", f"{found.labels:,} labels", 1)
     run = "" if rows is None else f" on all {rows:,} rows"
-    judge = (
-        f"A judge whose verdicts{run} correlate by {correlation:.2f} with people's helps: {said}."
-    )
+    judge = f"A judge whose verdicts{run} correlate by {correlation:.2f} with people's {said}."
     return replace(found, sentence=f"{sentence} {judge}")
 
 
 def worth_of(labels: float, square: float, rows: int | None) -> float:
     """How many labels without a judge know a rate as well. square: of the correlation."""
     return labels / (1 - square + square * _share(labels, rows))
-
-
-def correlation_of(labels: int, worth: float, rows: int) -> float:
-    """The correlation at which so many labels of so many rows are worth so many; 0 where the judge
-    adds nothing.
-    """
-    share = _share(labels, rows)
-    if worth <= labels or share >= 1:
-        return 0.0
-    return math.sqrt(min(1.0, (1 - labels / worth) / (1 - share)))
 
 
 def _share(labels: float, rows: int | None) -> float:

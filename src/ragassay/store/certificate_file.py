@@ -36,7 +36,7 @@ def to_json(certificate: Certificate) -> dict[str, Any]:
 
 def _drop_absent(plain: dict[str, Any]) -> None:
     """Take out the fields that were added later, where they say nothing."""
-    for name in ("design", "score_map"):
+    for name in ("design", "score_map", "worth"):
         if not plain[name]:
             del plain[name]
 
@@ -119,4 +119,4 @@ def _read(plain: Any) -> Certificate:
         raise ValueError(f"it is no certificate of schema {SCHEMA}")
     if plain.get("schema") != SCHEMA or plain.get("kind_of") != "certificate":
         raise ValueError(f"it is no certificate of schema {SCHEMA}")
-    return read(Certificate, {"design": "", "score_map": None, **plain})
+    return read(Certificate, {"design": "", "score_map": None, "worth": None, **plain})

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
@@ -174,6 +175,9 @@ class LabelQueueRecords:
                 chosen.inclusion_probability,
                 chosen.round,
                 created,
+                chosen.pool,
+                chosen.drawn,
+                chosen.scale,
             )
             write_label(self._access, connection, run_id, label)
 
@@ -264,15 +268,7 @@ class LabelQueueRecords:
 
     def _row(self, entry: Any) -> RowToLabel:
         sealed = self._access.value(RowToLabel, entry.payload, entry.run, entry.name, entry.row_id)
-        return RowToLabel(
-            sealed.row_id,
-            entry.place,
-            entry.wanted,
-            sealed.scale,
-            sealed.stream,
-            sealed.inclusion_probability,
-            sealed.round,
-        )
+        return replace(sealed, place=entry.place, wanted=entry.wanted)
 
 
 def _of(table: Table, run_id: str, name: str) -> tuple[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, delete, func, insert, select
@@ -97,16 +98,22 @@ def _put_one(
     place: dict[str, str],
     replace: bool,
 ) -> bool:
-    """Write a label; False where it is there already."""
+    """Write a label; False where the same is there already."""
     table = schema.labels
     same_place = [table.c[name] == value for name, value in place.items()]
     same_place += access.database.hashed(table.c.row_id, place["row_id"])
-    stored = connection.scalar(select(table.c.value).where(*same_place))
-    if stored is not None and not replace:
-        if stored != label.value:
-            raise _two_labels(label, stored)
-        return False
-    if stored is not None:
+    row = connection.execute(select(table).where(*same_place)).first()
+    is_new = True
+    if row is not None:
+        stored = access.value(HumanLabel, row.payload, *place.values())
+        if stored.value != label.value and not replace:
+            raise _two_labels(label, stored.value)
+        is_new = replace and (stored.value, stored.rationale) != (label.value, label.rationale)
+        if not is_new:
+            scale = label.scale if replace else stored.scale or label.scale
+            label = dataclasses.replace(_with_draw(stored, label), scale=scale or stored.scale)
+            if label == stored:
+                return False
         connection.execute(delete(table).where(*same_place))
     connection.execute(
         insert(table).values(
@@ -116,7 +123,27 @@ def _put_one(
             payload=codec.seal(codec.encode(label), *place.values()),
         )
     )
-    return True
+    return is_new
+
+
+def _with_draw(stored: HumanLabel, label: HumanLabel) -> HumanLabel:
+    """The stored label, with what the new one says of how the row was drawn and it does not."""
+    if label.inclusion_probability is None:
+        return stored
+    is_same_draw = (stored.inclusion_probability, stored.round) == (
+        label.inclusion_probability,
+        label.round,
+    )
+    if stored.inclusion_probability is not None and not (is_same_draw and not stored.pool):
+        return stored
+    return dataclasses.replace(
+        stored,
+        stream=label.stream,
+        inclusion_probability=label.inclusion_probability,
+        round=label.round,
+        pool=label.pool,
+        drawn=label.drawn,
+    )
 
 
 def _place(run_id: str, source_hash: str, label: HumanLabel) -> dict[str, str]:

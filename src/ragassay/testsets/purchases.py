@@ -96,11 +96,14 @@ class Purchases:
 
     async def ask(self, calls: Sequence[ChatCall]) -> list[str | None]:
         """The replies to calls, in order; None where a model gave none. Each is on disk before it
-        is returned.
+        is returned. Calls that say the same are one.
 
         Raises BudgetExhausted E0604 where a cap stopped one of them: those before it are kept.
         """
-        replies = await asyncio.gather(*map(self._one, calls))
+        addresses = [_address(call) for call in calls]
+        unlike = dict(zip(addresses, calls, strict=True))
+        given = await asyncio.gather(*map(self._one, unlike.values(), unlike))
+        by_address = dict(zip(unlike, given, strict=True))
         self._save(RunState.RUNNING, self.budget.ledger())
         if self._capped:
             raise BudgetExhausted(
@@ -110,11 +113,9 @@ class Purchases:
                 why=self.budget.stop_reason(),
                 fix="the same command with a higher --max-calls or --max-cost goes on where it was",
             )
-        return replies
+        return [by_address[address] for address in addresses]
 
-    async def _one(self, call: ChatCall) -> str | None:
-        asked = [(message.role, message.content) for message in call.messages]
-        address = (digest("testset", call.model), digest(call.schema_name, asked))
+    async def _one(self, call: ChatCall, address: tuple[str, str]) -> str | None:
         known = self.store.get_judgments([address]).get(address)
         if known is not None:
             self.cached += 1
@@ -177,3 +178,9 @@ class Purchases:
                 kept={"testset": self.key},
             )
             self.store.create_run(manifest)
+
+
+def _address(call: ChatCall) -> tuple[str, str]:
+    """What a call is known by in the store."""
+    asked = [(message.role, message.content) for message in call.messages]
+    return digest("testset", call.model), digest(call.schema_name, asked)

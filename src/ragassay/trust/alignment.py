@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.core import DataError, Figure, SetupError
-from ragassay.runs.label_scales import default_cut
+from ragassay.runs.label_scales import default_cut, few_that_decide
 from ragassay.scoring import agreement
 from ragassay.scoring.ratings import GRADES
 from ragassay.trust.label_table import FloatArray, IntArray, LabelTable
@@ -23,6 +23,7 @@ BoolArray = NDArray[np.bool_]
 FEW_CLUSTERS = 10
 """Fewer clusters than these are too few for an interval to be trusted."""
 
+_WINNERS = frozenset({1.0, 2.0})
 _SLIPS = 0.01  # share of the labels that may be slips of the pen
 _ROUNDING = 1e-9  # grades that differ by less are one grade
 _NO_VERDICT = "no verdict recorded"
@@ -80,6 +81,9 @@ def label_cut(table: LabelTable) -> float:
     Raises SetupError E0205 where there is no usual one; DataError E0313 where there would be but
     for a few labels, which are taken for slips.
     """
+    slips = few_that_decide(table.label.tolist())
+    if slips:
+        raise _slips(table, np.array(sorted(slips)), sorted(set(table.scale) - slips))
     try:
         return default_cut(table.scale)
     except SetupError:
@@ -91,13 +95,18 @@ def label_cut(table: LabelTable) -> float:
             raise
         # Raises once more where the other labels are on no usual scale either.
         default_cut(others)
+    raise _slips(table, rare, others)
+
+
+def _slips(table: LabelTable, rare: FloatArray, others: Sequence[float]) -> DataError:
+    """Labels that a few rows alone have, by the lines where they stand."""
     lines = table.lines[np.isin(table.label, rare)].tolist()
     where = "line " + ", ".join(map(str, lines[:5]))
     if len(lines) > 5:
         where += " ..."
     rare_values = ", ".join(f"{value:g}" for value in rare[:5])
     other_values = ", ".join(f"{value:g}" for value in others)
-    raise DataError(
+    return DataError(
         "E0313",
         f"{len(lines)} of {len(table)} labels are not on the scale of the others.",
         where=where,
@@ -114,13 +123,13 @@ def align(table: LabelTable, judge: Verdicts, cut: float, judge_cut: float | Non
     """
     is_pair = judge.score.ndim == 2
     # Labels of 1 and 2 name the better response of a pair; signed labels say by how much.
-    if is_pair and set(table.scale) <= {1.0, 2.0}:
+    if is_pair and set(table.scale) <= _WINNERS and _names_winners(judge):
         return _align_both_orders(table, judge, cut)
     own_cut = judge.cut if judge.cut is not None else judge_cut
     passes = judge.passes
     if is_pair:
         score = _advantage_of_the_second(table, judge)
-        # The second response is better: what a positive label says as well.
+        # The second response is better: what a label that passes says as well.
         if own_cut is None:
             passes = score > 0
     # Grades are compared where judge and people use one scale, which scores from 0 to 1 are not.
@@ -139,6 +148,8 @@ def align(table: LabelTable, judge: Verdicts, cut: float, judge_cut: float | Non
     label = table.label[at]
     graded = _is_graded(label, judged)
     warnings = list(judge.warnings)
+    if is_pair:
+        warnings += _tied_scores(table, judge)
     if passes is None:
         if own_cut is None:
             own_cut = _usual_judge_cut(judge.judge, judged, cut, graded, warnings)
@@ -152,11 +163,13 @@ def align(table: LabelTable, judge: Verdicts, cut: float, judge_cut: float | Non
 
 
 def _advantage_of_the_second(table: LabelTable, judge: Verdicts) -> FloatArray:
-    """How much better the judge finds the second response of a pair; NaN where a score is missing.
+    """How much better the judge finds the second response of a pair; NaN where a score is missing,
+    and for equal scores beside labels of 1 and 2, which name a winner of each pair.
 
-    Raises SetupError E0205 where the labels are no such differences.
+    Raises SetupError E0205 where the labels are neither winners nor such differences.
     """
-    if not any(point < 0 for point in table.scale):
+    are_winners = set(table.scale) <= _WINNERS
+    if not are_winners and not any(point < 0 for point in table.scale):
         raise SetupError(
             "E0205",
             f"What the pairs of {judge.judge} mean is not clear.",
@@ -169,7 +182,26 @@ def _advantage_of_the_second(table: LabelTable, judge: Verdicts) -> FloatArray:
     # `NO_WINNER` is infinite, and a difference with it would count as a score.
     both = np.where(np.isfinite(judge.score), judge.score, np.nan)
     advantage: FloatArray = both[:, 1] - both[:, 0]
-    return advantage
+    return np.where(advantage == 0, np.nan, advantage) if are_winners else advantage
+
+
+def _names_winners(judge: Verdicts) -> bool:
+    """Whether the pairs of a judge are the winner in either order; else they are scores."""
+    return set(np.unique(judge.score[np.isfinite(judge.score)]).tolist()) <= _WINNERS
+
+
+def _tied_scores(table: LabelTable, judge: Verdicts) -> list[str]:
+    """How pairs of scores were read, and how many name no winner."""
+    if set(table.scale) - _WINNERS:
+        return []
+    ties = int(
+        (np.isfinite(judge.score).all(axis=1) & (judge.score[:, 0] == judge.score[:, 1])).sum()
+    )
+    left_out = f"; {ties} with equal scores name none and are left out" if ties else ""
+    return [
+        f"the pairs of {judge.judge} are read as scores of the two responses, of which the higher"
+        f" one wins{left_out}"
+    ]
 
 
 def _is_graded(label: FloatArray, score: FloatArray) -> bool:

@@ -46,8 +46,7 @@ def issue(
     judge's, where the benchmark calls it by its run. design: one of `core.DESIGNS`. score_map: of
     a calibrated judge.
 
-    Raises SetupError E0205 for a judge that was not run: nothing is known of the rubric and model
-    behind recorded answers.
+    Raises SetupError E0205 for recorded answers, of whose rubric and model nothing is known.
     """
     if not judge.fingerprints or not benchmark.set_up.metric:
         raise SetupError(
@@ -82,6 +81,7 @@ def issue(
         note=note,
         design=design,
         score_map=score_map,
+        worth=judge.worth,
     )
     return sealed(unsealed)
 

@@ -368,11 +368,13 @@ def _judge_warnings(table: LabelTable, judge: Aligned, rows: int, clusters: int)
     warnings = []
     ratings = judge.ratings
     name = judge.verdicts.judge
+    # Labels whose chance is not known are left out beside others: no verdict is missing there.
+    labelled = len(table) if table.weight is None else int(np.isfinite(table.weight).sum())
     if not rows:
-        warnings.append(f"{name} has no verdict on any of the {len(table)} labelled rows")
-    elif rows < (1 - _MANY_MISSING) * len(table):
+        warnings.append(f"{name} has no verdict on any of the {labelled} labelled rows")
+    elif rows < (1 - _MANY_MISSING) * labelled:
         warnings.append(
-            f"{name} has no verdict on {len(table) - rows} of {len(table)} labelled rows: "
+            f"{name} has no verdict on {labelled - rows} of {labelled} labelled rows: "
             "its figures are of the others, which may be the easier ones"
         )
     if 0 < clusters < FEW_CLUSTERS:

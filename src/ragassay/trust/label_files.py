@@ -11,7 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ragassay.core import DataError, HumanLabel, nearest, shorten
 from ragassay.datasets import Records, open_records, walk_path
@@ -24,7 +24,9 @@ _NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?", re.AS
 _LONGEST_NUMBER = 400  # longer texts of digits are no labels
 _CLUSTERS = ("cluster", "group")
 _MISTAKES_SHOWN = 5
+_TEXTS = ("response", "question", "contexts")
 _MOST_ROUNDS = 1_000_000
+_MOST_ROWS = 1_000_000_000
 _ROWS_LOOKED_AT = 200  # for a column that holds ids under another name
 _IDS_LOOKED_THROUGH = 20_000  # for the nearest one, which takes time for each
 
@@ -36,7 +38,8 @@ class LabelFile:
     labels: of known rows, in its order. foreign: labels of ids that are not among the known rows;
     unknown: the same in words, with the place and the nearest id. unlabelled: rows with an empty
     label. repeated: labels that stood there more than once. clusters: row id -> cluster, where the
-    source says so. notes: what else is worth knowing.
+    source says so. notes: what else is worth knowing. texts: row id -> question, contexts and
+    response of labelled rows, as far as they are there.
     """
 
     source: str
@@ -47,6 +50,7 @@ class LabelFile:
     repeated: int = 0
     clusters: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    texts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -98,6 +102,7 @@ def read_sheet(
             continue
         person = _text(row.get("annotator")) or annotator
         reading.add(line, row_id, name or _metric_of(row) or label, person, cell, row)
+        reading.note_texts(row_id, row, label)
     # A path is no column, and a column with empty cells is a sheet that is not filled in yet.
     is_plain_name = "/" not in label and "." not in label
     if not reading.seen and columns and label.lower() not in columns and is_plain_name:
@@ -203,6 +208,10 @@ class _Scale:
         self._points = sorted(points)
         self._between = between
 
+    def points(self, row_scale: object) -> tuple[float, ...]:
+        """The values that the label of a row may take, () where nobody names them."""
+        return tuple(self._points or _scale_of(row_scale))
+
     def value(self, cell: object, word: float | None, row_scale: object) -> float:
         """The label in a cell. Raises _WrongCell for one that is no number or off the scale.
 
@@ -252,11 +261,13 @@ class _Reading:
         self._lines: dict[str, int] = {}
         self._words: Counter[str] = Counter()
         self._mistakes: list[str] = []
+        self._further_mistakes = 0
         self._repeated = 0
         self._conflicts: list[DataError] = []
         self._without_id = False
         self.read_as: list[str] = []
         self.clusters: dict[str, str] = {}
+        self.texts: dict[str, dict[str, object]] = {}
         self.unlabelled = 0
         self.seen = 0
 
@@ -290,6 +301,8 @@ class _Reading:
         if now > bad:
             first = self._where(before) if before else "the beginning"
             between = f"after {first}" if line is None else f"between {first} and line {line}"
+            # One message for all of them, each of which counts.
+            self._further_mistakes += now - bad - 1
             reason = shorten(list(self._records.bad)[-1], 80)
             self._mistakes.append(
                 f"{between}: {rows_in_words(now - bad)} cannot be read ({reason})"
@@ -317,16 +330,37 @@ class _Reading:
         try:
             value = self._scale.value(cell, word, row.get("scale"))
             chance = _inclusion_probability(row)
-            round_ = _round(row)
+            round_ = _count(row, "round", "a round")
+            pool = _count(row, "pool", "a pool")
+            drawn = _count(row, "drawn", "the number of rows drawn")
         except _WrongCell as error:
             # At the end of the file all mistakes are reported at once.
             self._mistakes.append(f"{self._where(line)}: {error}")
             return
         rationale = _text(row.get("rationale"))
         stream = _text(row.get("stream"))
-        self._keep(line, HumanLabel(row_id, name, person, value, rationale, stream, chance, round_))
+        points = self._scale.points(row.get("scale"))
+        label = HumanLabel(
+            row_id, name, person, value, rationale, stream, chance, round_, scale=points
+        )
+        if chance is not None:
+            label = replace(label, pool=pool, drawn=drawn)
+        self._keep(line, label)
         if not absent(row.get("cluster")):
             self.clusters[row_id] = str(row["cluster"])
+
+    def note_texts(self, row_id: str, row: Mapping[str, object], label: str) -> None:
+        """Note the texts that a row carries. label: the column of labels, which is none of them."""
+        if self._known is not None and row_id not in self._known:
+            return
+        texts = {}
+        for name in _TEXTS:
+            # A person's own file may have contexts in any form; a sheet has them in ours.
+            is_ours = name != "contexts" or not absent(row.get("inclusion_probability"))
+            if name != label.lower() and is_ours and not absent(row.get(name)):
+                texts[name] = row[name]
+        if texts:
+            self.texts[row_id] = texts
 
     def _word(self, cell: object) -> float | None:
         """What a word or a truth value is read as, from 0 to 1; None for a cell with a number."""
@@ -378,7 +412,8 @@ class _Reading:
             )
         return DataError(
             "E0313",
-            f"{rows_in_words(len(self._mistakes))} cannot be read as labels.",
+            f"{rows_in_words(len(self._mistakes) + self._further_mistakes)} cannot be read as"
+            " labels.",
             where=source,
             why=why,
             fix=(
@@ -423,6 +458,7 @@ class _Reading:
             self._repeated,
             self.clusters,
             (*self.read_as, *self._notes(len(unknown))),
+            self.texts,
         )
 
     def _unknown(self, ids: Iterable[str]) -> tuple[str, ...]:
@@ -465,13 +501,17 @@ def _inclusion_probability(row: Mapping[str, object]) -> float | None:
     return chance
 
 
-def _round(row: Mapping[str, object]) -> int:
-    """The round of choosing, 0 where the row does not say. Raises _WrongCell."""
-    message = f"a round is a whole number up to {_MOST_ROUNDS:,}"
-    number = _sampling_number(row.get("round"), message)
+def _count(row: Mapping[str, object], column: str, what: str) -> int:
+    """The whole number of a sampling column, 0 where the row does not say. Raises _WrongCell."""
+    most = _MOST_ROUNDS if column == "round" else _MOST_ROWS
+    message = f"{what} is a whole number up to {most:,}"
+    # In a file without chances a column of that name is something else.
+    if column != "round" and absent(row.get("inclusion_probability")):
+        return 0
+    number = _sampling_number(row.get(column), message)
     if number is None:
         return 0
-    if not 0 <= number <= _MOST_ROUNDS or number != int(number):
+    if not 0 <= number <= most or number != int(number):
         raise _WrongCell(message)
     return int(number)
 

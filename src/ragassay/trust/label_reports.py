@@ -68,8 +68,8 @@ def _main_reason(lost: dict[str, int]) -> str:
     return max(reasons, key=reasons.__getitem__, default="")
 
 
-def sheet_report(choice: Choice, output: object, scale: str) -> list[str]:
-    """What was written for people to label, and what the labels can show. scale: as given."""
+def sheet_report(choice: Choice, output: object) -> list[str]:
+    """What was written for people to label, and what the labels can show."""
     from ragassay.scoring.design import plan
 
     audited = sum(row.stream == "audit" for row in choice.rows)
@@ -82,6 +82,7 @@ def sheet_report(choice: Choice, output: object, scale: str) -> list[str]:
     )
     if choice.clusters < len(choice.rows):
         power += f" They come from {choice.clusters} clusters: expect less."
+    scale = ",".join(f"{point:g}" for point in choice.scale)
     return [
         f"wrote {output}: {len(choice.rows)} of {choice.pool} rows, {drawn}."
         f" Fill in the column label ({scale}), then: ragassay label import {choice.run} {output}",
@@ -101,14 +102,20 @@ def sheet_warning(choice: Choice) -> str:
     )
 
 
-def import_summary(result: LabelImport) -> str:
-    """How many labels of which metrics were taken in."""
+def import_summary(result: LabelImport) -> list[str]:
+    """How many labels of which metrics were taken in, and on which scale they were read."""
+    from ragassay.runs.label_scales import scale_words
+
     file = result.file
     metrics = ", ".join(result.metrics) or "nothing"
-    return (
+    lines = [
         f"{len(file.labels)} labels of {metrics}: {result.kept} new or changed,"
         f" {file.unlabelled} rows not labelled yet"
-    )
+    ]
+    for metric, scale in result.scales.items():
+        of_metric = f"{metric}: " if len(result.scales) > 1 else ""
+        lines.append(f"{of_metric}{scale_words(scale)}")
+    return lines
 
 
 def import_next_step(result: LabelImport) -> list[str]:

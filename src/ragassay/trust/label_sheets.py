@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -26,6 +27,9 @@ from ragassay.trust.sampling import ChosenRow
 BINARY = (0.0, 1.0)
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _TEXTS = ("id", "question", "contexts", "response", "reference")
+_LONG_CELL = 20_000
+"""A spreadsheet cuts texts off behind 32,767 signs, blanks and all."""
+_CHANGED = re.compile(r"[^\x21-\x7e]|[?'\"`]")
 _NOT_WRITTEN = ("labels", "feedback", "cluster", "usage", "error")
 
 
@@ -75,6 +79,38 @@ def write_sheet(
     return len(lines)
 
 
+def text_that_differs(cells: Mapping[str, object], sample: Sample) -> str:
+    """The first of question, contexts and response that a sheet's row has otherwise than the rows
+    that were judged, "" where all are the same.
+
+    What spreadsheets change is no difference: line breaks, blanks, signs outside ASCII, and the end
+    of a text that is too long for a cell.
+    """
+    record = to_record(sample)
+    for name, cell in cells.items():
+        judged = record.get(name)
+        if judged is None:
+            continue
+        of_sheet, of_run = _plain(_cell_text(cell)), _plain(_cell_text(judged))
+        if len(of_sheet) > _LONG_CELL and of_run.startswith(of_sheet[:_LONG_CELL]):
+            continue
+        if of_sheet != of_run:
+            return name
+    return ""
+
+
+def _cell_text(value: object) -> str:
+    if isinstance(value, list):
+        return _contexts(value)
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _plain(text: str) -> str:
+    """A text without what spreadsheets change; as it is where that leaves nothing of it."""
+    signs = _CHANGED.sub("", text)
+    return signs or "".join(text.split())
+
+
 def scale_text(scale: Sequence[float]) -> str:
     """A scale as a sheet names it: "0 or 1 or 2"."""
     return " or ".join(f"{point:g}" for point in scale)
@@ -113,6 +149,8 @@ def _line(
             "round": row.round,
             "stratum": row.stratum,
             "inclusion_probability": row.inclusion_probability,
+            "pool": row.pool or None,
+            "drawn": row.drawn or None,
         }
         | further
     )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ragassay.core import DataError, HumanLabel, NothingToDo, SetupError, nearest, shorten
 from ragassay.datasets import Records, open_records, walk_path
-from ragassay.scoring.label_rounds import DrawnRows, drawn_rows
+from ragassay.scoring.label_rounds import DrawnRows, drawn_rows, waiting_words
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -216,7 +216,7 @@ def read_labels(
     mapping: Mapping[str, str] | None = None,
     format: str | None = None,
     scale: Sequence[float] = (),
-    population: int | None = None,
+    drawn: DrawnRows | None = None,
 ) -> LabelTable:
     """Read the human labels of a source, and what recorded judges said, in one pass.
 
@@ -227,8 +227,7 @@ def read_labels(
     None = `slice` where it has 2 to 50 values, and the first of cluster, group, conversation_id; ""
     = none. where: "FIELD=VALUE" filters on raw fields; one field given twice means either value.
     mapping: {"id": column}. scale: the values a label may have (() = whatever is found).
-    population: rows that could have been drawn for labelling, where a sheet's chances are joined
-    over rounds; None = as its first round says.
+    drawn: how the rows were drawn for labelling, where that is known; None = as the rows say.
 
     Raises DataError: E0313 a label that is no number or off the scale (lines named) or no label at
     all; E0314 two labels for one row. SetupError: E0205 a judge, label or filter that no row has.
@@ -238,13 +237,14 @@ def read_labels(
     records = open_records(source, mapping=mapping, format=format)
     filters = _Filters(where)
     points = tuple(float(point) for point in scale)
-    reading = _Reading(records, label, tuple(judges), cluster, slice, points, population)
+    reading = _Reading(records, label, tuple(judges), cluster, slice, points, drawn)
     for line, row_id, row in records:
         if filters.pass_row(row):
             reading.add(line, row_id, row)
         else:
             # A field that only rows outside the filters have is no mistake.
             reading.fields.look(row)
+            reading.note_draw(line, row_id, row)
     return reading.table(filters)
 
 
@@ -396,12 +396,12 @@ class _Reading:
         cluster: str | None,
         slice: str | None,
         scale: tuple[float, ...],
-        population: int | None = None,
+        drawn: DrawnRows | None = None,
     ) -> None:
         self._records = records
         self._label = label
         self._scale = scale
-        self._population = population
+        self._given_draws = drawn
         self._every_judge = EVERY in judges
         self._columns = {name: _Column(0) for name in judges if name != EVERY}
         self._cluster_field = cluster
@@ -455,12 +455,20 @@ class _Reading:
             self._tasks[task] += 1
         if row.get("label_kind") == "constructed":
             self._constructed += 1
-        # Only where a sheet says it of any row: other files may have millions.
-        if self._draws or not absent(row.get("inclusion_probability")):
-            self._draws.append(_draw(row_id, value, row, self._records.where(line)))
+        self.note_draw(line, row_id, row)
         self._add_cluster(row_id, row)
         self._add_slice(row)
         self._add_verdicts(row)
+
+    def note_draw(self, line: int, row_id: str, row: Mapping[str, object]) -> None:
+        """Note how a labelled row was drawn, also one outside the filters: it was drawn with the
+        others.
+        """
+        # Only where a sheet says it of any row: other files may have millions.
+        if not self._draws and absent(row.get("inclusion_probability")):
+            return
+        if not absent(_cell(row, self._label, "labels")):
+            self._draws.append(_draw(row_id, row, self._records.where(line)))
 
     def _count_repeated(
         self, first: int, line: int, row_id: str, value: float, content: int
@@ -554,12 +562,15 @@ class _Reading:
         )
 
     def _drawn(self) -> DrawnRows:
-        """How the labelled rows were drawn; rows before the first with a chance have none."""
+        """How the labelled rows were drawn."""
+        if self._given_draws is not None:
+            return self._given_draws.of(self._ids)
         if not self._draws:
             return DrawnRows()
-        first = [HumanLabel(row_id, "", "", 0.0) for row_id in self._ids]
-        undrawn = first[: len(first) - len(self._draws)]
-        return drawn_rows([*undrawn, *self._draws], self._population)
+        noted = {label.row_id for label in self._draws}
+        # Rows before the first with a chance.
+        others = [HumanLabel(row_id, "", "", 0.0) for row_id in self._ids if row_id not in noted]
+        return drawn_rows([*others, *self._draws]).of(self._ids)
 
     def _check_rows(self, filters: _Filters) -> None:
         for name in filters.values:
@@ -668,6 +679,8 @@ class _Reading:
     def _design_notes(self) -> Iterator[str]:
         """Whether rows are weighted, and what they are then worth."""
         drawn = self._drawn()
+        if drawn.waiting:
+            yield waiting_words(drawn)
         if drawn.before:
             yield (
                 f"{drawn.before} rows were labelled before the others were drawn: each stands for"
@@ -718,11 +731,11 @@ def _cell(row: Mapping[str, object], name: str, holder: str) -> object:
     return inner.get(name) if isinstance(inner, dict) else None
 
 
-def _draw(row_id: str, value: float, row: Mapping[str, object], where: str) -> HumanLabel:
+def _draw(row_id: str, row: Mapping[str, object], where: str) -> HumanLabel:
     """How a row was drawn for labelling. Raises DataError E0313 for a chance that is none."""
     cell = row.get("inclusion_probability")
     if absent(cell):
-        return HumanLabel(row_id, "", "", value)
+        return HumanLabel(row_id, "", "", 0.0)
     chance = number_of(cell)
     if chance is None or not 0 < chance <= 1:
         raise DataError(
@@ -738,10 +751,12 @@ def _draw(row_id: str, value: float, row: Mapping[str, object], where: str) -> H
         row_id,
         "",
         "",
-        value,
+        0.0,
         stream=stream if isinstance(stream, str) else "",
         inclusion_probability=chance,
         round=1 if round_ is None else int(round_),
+        pool=int(number_of(row.get("pool")) or 0),
+        drawn=int(number_of(row.get("drawn")) or 0),
     )
 
 

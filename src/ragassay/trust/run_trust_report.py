@@ -26,6 +26,8 @@ def run_trust_report(result: RunTrust) -> list[Block]:
         return [*blocks, f"next: {result.next}"]
     blocks += [f"  {use}" for use in _uses(result)]
     blocks += ["", _labels(result)]
+    if result.scale:
+        blocks.append(result.scale)
     if result.corrected is not None:
         blocks.append(f"{result.metric} {corrected_words(result.corrected)}")
     if result.labellers is not None:
@@ -43,7 +45,7 @@ def _more(labels: int, reaches: float) -> str:
 
     more = count(labels, "more label")
     if reaches <= CLOSE:
-        return f"{more} would show the corrected figure to within {CLOSE:g}"
+        return f"{more} would show the corrected figure to within about {CLOSE:g}"
     return (
         f"{more}, of all rows that are left, would show the corrected figure to within about"
         f" {reaches:.2f}; within {CLOSE:g} takes more rows"

@@ -56,7 +56,8 @@ class Candidate:
 class ChosenRow:
     """A row to label. inclusion_probability: the chance of being chosen in this round, audit or
     not. stream: "audit" is drawn with one chance for all rows, the others are named by their
-    method. stratum: a code that says nothing of the verdict.
+    method. stratum: a code that says nothing of the verdict. pool: rows that this round was drawn
+    from; drawn: how many it drew.
     """
 
     id: str
@@ -64,13 +65,16 @@ class ChosenRow:
     stream: str
     stratum: str
     round: int
+    pool: int = 0
+    drawn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What was chosen, in random order. pool: rows it was chosen from. asked: how many were asked
     for. audit_probability: the chance that a row of the pool is in the audit. run: the run's id,
-    clusters: those of the rows chosen, where the caller knows them.
+    clusters: those of the rows chosen, scale: the values a label may take, where the caller knows
+    them.
     """
 
     rows: tuple[ChosenRow, ...]
@@ -80,6 +84,7 @@ class Choice:
     notes: tuple[str, ...] = ()
     run: str = ""
     clusters: int = 0
+    scale: tuple[float, ...] = ()
 
 
 def candidates(
@@ -169,7 +174,8 @@ def choose(
     for at in rng.permutation(chosen).tolist():
         inclusion = min(1.0, float(chance[at]))  # rounding may have made it 1.0000000000000002
         stream = "audit" if at in audited else method
-        rows.append(ChosenRow(pool[at].id, inclusion, stream, names[stratum[at]], round))
+        name = names[stratum[at]]
+        rows.append(ChosenRow(pool[at].id, inclusion, stream, name, round, len(pool), len(chosen)))
     # The margin is for rounding: an audit as large as asked is no matter for a note.
     limit = per_cluster if audit_chance < asked_audit * (1 - 1e-9) else None
     notes = _notes(pool, method, len(rows), n, limit)

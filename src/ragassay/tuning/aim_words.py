@@ -28,6 +28,8 @@ FORMS = (
 )
 """Aims that are understood, one of each kind."""
 
+_OF_PAIRS = frozenset(("accuracy", "kappa", "balanced_accuracy", "mcc", "ac1", "cost"))
+"""Figures that are the same where the responses of every pair change places."""
 _NAMES = {
     "f1": r"f[- ]?1(?:[- ]?score)?|f[- ]score",
     "kappa": r"(?:cohen'?s )?kappa",
@@ -150,6 +152,24 @@ def _aim(reading: _Reading, text: str) -> Aim:
         mark=reading.mark,
         kept=tuple(reading.kept),
         words=text.strip(),
+    )
+
+
+def check_aim_of_pairs(aim: Aim) -> None:
+    """Raise SetupError E0701 for an aim that sets one response of a pair above the other: which of
+    them stands first means nothing.
+    """
+    figures = [aim.figure, *(kept.figure for kept in aim.kept)]
+    if aim.mark is not None:
+        figures.append(aim.mark.figure)
+    if aim.false_pass == aim.false_fail and _OF_PAIRS.issuperset(figures):
+        return
+    raise SetupError(
+        "E0701",
+        "The aim does not fit pairs of responses.",
+        where=f"--aim {shorten(aim.words)!r}",
+        why="it treats the response that stands first in a pair unlike the second one",
+        fix="name one of accuracy, kappa, balanced accuracy, mcc, ac1",
     )
 
 

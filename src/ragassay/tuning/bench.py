@@ -30,13 +30,15 @@ from ragassay.judges.rubric_file import rubric_text
 from ragassay.trust.measure.run_verdicts import rationale_of
 from ragassay.tuning.record import Attempts, SearchRecord
 from ragassay.tuning.spending import Spending
-from ragassay.tuning.values import Answers, IntArray
+from ragassay.tuning.values import Answers, BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from ragassay.metrics import Metric
     from ragassay.runs.run import Run
 
 MOST_LOST = 1 / 3
 """Share of lost verdicts from which a judge cannot be measured."""
+_NEITHER = 0.5
 
 
 @dataclass
@@ -49,7 +51,7 @@ class StoreBench:
     """
 
     samples: Sequence[Sample]
-    metric: str
+    metric: str | Metric
     judge_uri: str
     base: Rubric
     record: SearchRecord
@@ -132,6 +134,34 @@ class StoreBench:
     def _count_lost(self, score: Score | None) -> None:
         why = "no score" if score is None else score.reason or score.status.value
         self.lost[why] = self.lost.get(why, 0) + 1
+
+
+@dataclass
+class PairBench(StoreBench):
+    """Judges pairs of responses through the store, in the order of the rows.
+
+    samples: the pairs as they are given, then all of them swapped. truth: whether people prefer the
+    first response. A pass says that it is the better one; a pair of which the judge prefers neither
+    is undecided.
+    """
+
+    truth: BoolArray = field(default_factory=lambda: np.zeros(0, bool))
+
+    def judge(self, rubric: Rubric, rows: IntArray, *, repeat: int = 0) -> Answers:
+        """As of a `StoreBench`: each pair asked once, in the order of the rows."""
+        shown = super().judge(rubric, rows, repeat=repeat)
+        return self._verdicts(shown.score, rows, shown.reasons)
+
+    def swapped(self, rubric: Rubric, rows: IntArray) -> Answers:
+        """Answers to the swapped pairs, in terms of the pairs as they were. Raises as `judge`."""
+        shown = super().judge(rubric, rows + len(self.truth))
+        return self._verdicts(1 - shown.score, rows, shown.reasons)
+
+    def _verdicts(self, score: FloatArray, rows: IntArray, reasons: Mapping[int, str]) -> Answers:
+        """The verdicts behind how far the first response is the better one."""
+        undecided = score == _NEITHER
+        passes = np.where(undecided, ~self.truth[rows], np.nan_to_num(score) > _NEITHER)
+        return Answers(score, passes, reasons, undecided)
 
 
 def _marked(score: Score) -> float:

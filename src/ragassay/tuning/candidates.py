@@ -46,6 +46,8 @@ def _candidate(
         outcome = f"{gain} in {result.aim.title} on {tested.rows} sealed rows: {why}"
     if rubric is None:
         texts = (("The pass mark", result.step.reason),)
+        if result.orders is not None:
+            texts = (("Both orders of a pair", result.orders.reason),)
         return ReportItem(CANDIDATES, name, outcome, texts)
     before, after = rubric_text(result.rubric_before), rubric_text(rubric)
     return ReportItem(CANDIDATES, name, outcome, before=before, after=after)

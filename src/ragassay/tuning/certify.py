@@ -93,11 +93,12 @@ class KeptResult:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One judge on the sealed rows. table: tp, fp, fn, tn. figures: name -> value, None where it is
-    not defined; those of `SHOWN`, then "d_prime" and "auc".
+    """One judge on the sealed rows. table: tp, fp, fn, tn, where an undecided row is half of two.
+    figures: name -> value, None where it is not defined; those of `SHOWN`, then "d_prime" and
+    "auc".
     """
 
-    table: tuple[int, int, int, int]
+    table: tuple[float, float, float, float]
     figures: Mapping[str, float | None]
 
 
@@ -224,8 +225,7 @@ class Pair:
         place = numbered(cluster)
         tables = np.zeros((2, int(place.max(initial=-1)) + 1, 4))
         for table, answers in zip(tables, (baseline, candidate), strict=True):
-            cells = coefficients.cells(truth[both], answers.passes[both])
-            np.add.at(table, (place[both], cells), 1.0)
+            np.add.at(table, place[both], answers.cells(truth)[both])
         return cls(tables[0], tables[1], both)
 
     @property
@@ -300,7 +300,7 @@ def _swaps(aim: Aim, pair: Pair, observed: float, draws: int, seed: int) -> tupl
     """One-sided p of swapping verdicts in whole clusters, and how it was found."""
     change = pair.candidate - pair.baseline
     change = change[np.abs(change).sum(1) > 0]
-    if _is_count(aim) and pair.clusters == int(pair.baseline.sum()):
+    if _is_count(aim) and _is_of_single_rows(pair):
         return _mcnemar(change), "McNemar, exact and one-sided"
     every = len(change) <= ALL_SWAPS
     swapped = _all_swaps(change) if every else _random_swaps(change, draws, seed)
@@ -317,6 +317,13 @@ def _is_count(aim: Aim) -> bool:
     """Whether a gain is a number of rows judged right more."""
     equal = aim.figure == "cost" and aim.false_pass == aim.false_fail
     return aim.mark is None and (equal or aim.figure == "accuracy")
+
+
+def _is_of_single_rows(pair: Pair) -> bool:
+    """Whether each cluster is one row, and each row is right or wrong and nothing between."""
+    tables = np.stack([pair.baseline, pair.candidate])
+    is_whole = np.isin(tables, (0.0, 1.0)).all()
+    return bool(is_whole and (tables.sum(-1) <= 1).all())
 
 
 def _mcnemar(change: FloatArray) -> float:
@@ -451,12 +458,17 @@ def _kept(kept: Kept, pair: Pair, level: float) -> KeptResult:
 
 
 def _judged(truth: BoolArray, answers: Answers, rows: BoolArray) -> Judged:
-    table = coefficients.table(truth[rows], answers.passes[rows])
+    table = answers.cells(truth)[rows].sum(0)
     figures = {name: _number(coefficients.binary(name, table)) for name in SHOWN}
     figures["d_prime"] = d_prime(table)
     figures["auc"] = auc(truth[rows], answers.score[rows])
-    tp, fp, fn, tn = (int(cell) for cell in table)
+    tp, fp, fn, tn = (_count(cell) for cell in table.tolist())
     return Judged((tp, fp, fn, tn), figures)
+
+
+def _count(cell: float) -> float:
+    """Rows of a cell, a whole number wherever it is one."""
+    return int(cell) if cell == int(cell) else cell
 
 
 def _number(value: FloatArray) -> float | None:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.api import forecast, open_store
-from ragassay.core import NothingToDo, Sample, digest
+from ragassay.core import NothingToDo, Sample, SetupError, digest
 from ragassay.runs import Forecast
 from ragassay.runs.event_loops import block_on
-from ragassay.tuning.aim_words import read_aim
-from ragassay.tuning.bench import StoreBench
+from ragassay.tuning.aim_words import check_aim_of_pairs, read_aim
+from ragassay.tuning.bench import PairBench, StoreBench
 from ragassay.tuning.forecast import Asking
-from ragassay.tuning.labels import labels_of
+from ragassay.tuning.labels import labels_of, pair_labels_of
 from ragassay.tuning.model_proposer import ModelProposer
 from ragassay.tuning.optimise import Asked, Optimisation, Optimiser, Prepared, Watch, prepared
 from ragassay.tuning.record import SearchRecord, opened_by_another
@@ -65,7 +65,8 @@ def optimise(  # plain: it is the signature, and what each argument means
 ) -> Optimisation:
     """Look for a better rubric of a judge, and keep it only where the gain is certified.
 
-    metric: of the catalogue, or a custom judge of `rubrics`. labels: rows with a label of people
+    metric: of the catalogue, a custom judge of `rubrics`, or pair_preference for labels that say
+    which of two responses is better. labels: rows with a label of people
     each, in any form that `evaluate` reads. judge: who judges; of the offline judge only the pass
     mark can be changed. reflector: the model that proposes edits, None for steps without calls
     alone; it is reached like the judge where its provider is the same. aim: what is to become
@@ -83,20 +84,25 @@ def optimise(  # plain: it is the signature, and what each argument means
     certificate, and as `evaluate`.
     """
     target = target_of(metric, judge, rubrics)
-    found = labels_of(
-        labels,
-        target.needs,
-        cut=cut,
-        label=label,
-        cluster=cluster,
-        where=where,
-        mapping=mapping,
-        format=format,
-    )
+    reading: dict[str, Any] = {
+        "label": label,
+        "cluster": cluster,
+        "where": where,
+        "mapping": mapping,
+        "format": format,
+    }
+    if target.pairs:
+        _check_no_cut(cut)
+        found = pair_labels_of(labels, **reading)
+    else:
+        found = labels_of(labels, target.needs, cut=cut, **reading)
+    understood = read_aim(aim)
+    if target.pairs:
+        check_aim_of_pairs(understood)
     asked = Asked(
         target=target,
         labels=found,
-        aim=read_aim(aim),
+        aim=understood,
         judge=judge,
         proposer=reflector or "",
         engine=engine,
@@ -137,20 +143,34 @@ def _asking(asked: Asked, store: str | os.PathLike[str] | None) -> Asking:
         options = {name: value for name, value in asked.options.items() if name not in _WATCHING}
         return forecast(
             rows,
-            [target.metric],
+            [target.asked_as],
             judge=asked.judge,
             rubrics=files,
             store=store,
             **{**options, **more},
         )
 
-    samples = asked.labels.samples
-    each = counted(samples[:ROWS_COUNTED], cache=False)
+    labels = asked.labels
+    chosen = (*labels.samples[:ROWS_COUNTED], *labels.swapped[:ROWS_COUNTED])
+    each = counted(chosen, cache=False)
     rows = max(1, each.rows)
-    now = counted(samples[:ROWS_COUNTED])
-    known = round((each.calls - now.calls) / rows * len(samples))
+    now = counted(chosen)
+    every = len(labels.samples) + len(labels.swapped)
+    known = round((each.calls - now.calls) / rows * every)
     cost = None if each.cost is None else each.cost / max(1, each.calls)
-    return Asking(each.calls / rows, cost, known)
+    return Asking(each.calls / rows, cost, known, orders=2 if target.pairs else 1)
+
+
+def _check_no_cut(cut: float | None) -> None:
+    if cut is None:
+        return
+    raise SetupError(
+        "E0205",
+        "Labels of pairs have no cut.",
+        where=f"--cut {cut:g}",
+        why="they say which of two responses is better",
+        fix="leave it out",
+    )
 
 
 def _check_sealed(ready: Prepared, store: str | os.PathLike[str] | None) -> None:
@@ -182,20 +202,7 @@ def _run(
             opened, asked.key, title, asked.judge, digest("proposer", asked.proposer)
         )
         spending = Spending(asked.max_calls, asked.max_cost)
-        bench = StoreBench(
-            samples=asked.labels.samples,
-            metric=asked.target.metric,
-            judge_uri=asked.judge,
-            base=asked.target.rubric,
-            record=record,
-            spending=spending,
-            folder=record.folder,
-            store=store,
-            base_file=asked.target.file,
-            files=asked.target.files,
-            options=asked.options,
-            attempts=record.attempts(),
-        )
+        bench = _bench(asked, record, spending, store)
         proposer = None
         if asked.proposer and asked.target.searchable:
             model = connect(asked.proposer, **proposer_options)
@@ -203,6 +210,33 @@ def _run(
         result = Optimiser(ready, bench, record, spending, watch).run(proposer, out)
         _keep(opened, result, record.runs())
         return result
+
+
+def _bench(
+    asked: Asked,
+    record: SearchRecord,
+    spending: Spending,
+    store: str | os.PathLike[str] | None,
+) -> StoreBench:
+    """The judge of the rows, or of the pairs."""
+    labels, target = asked.labels, asked.target
+    given: dict[str, Any] = {
+        "metric": target.asked_as,
+        "judge_uri": asked.judge,
+        "base": target.rubric,
+        "record": record,
+        "spending": spending,
+        "folder": record.folder,
+        "store": store,
+        "base_file": target.file,
+        "files": target.files,
+        "options": asked.options,
+        "attempts": record.attempts(),
+    }
+    if target.pairs:
+        samples = (*labels.samples, *labels.swapped)
+        return PairBench(samples, truth=labels.rows.truth, **given)
+    return StoreBench(labels.samples, **given)
 
 
 def _keep(store: Store, result: Optimisation, runs: Sequence[str]) -> None:

@@ -33,10 +33,16 @@ class Asking:
     calls_a_row: float = 1.0
     cost_of_call: float | None = None
     known: int = 0
+    orders: int = 1
+    """In which a row is asked: two for a pair of responses."""
 
     def calls(self, rows: int) -> int:
-        """Calls for so many rows."""
+        """Calls for so many rows in one order."""
         return ceil(rows * self.calls_a_row)
+
+    def of_all_orders(self, rows: int) -> int:
+        """Calls for so many rows in every order."""
+        return self.orders * self.calls(rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,7 @@ class CallForecast:
 
 def certificate_calls(sealed: int, asking: Asking) -> int:
     """Calls that are kept for the certificate: of the judge as it is and three candidates."""
-    return (MOST_FINALISTS + 1) * asking.calls(sealed)
+    return (MOST_FINALISTS + 1) * asking.of_all_orders(sealed)
 
 
 def forecast_calls(
@@ -82,7 +88,7 @@ def forecast_calls(
 
     searches: whether a reflector is asked at all. certifies: whether the sealed rows are opened.
     """
-    baseline = min(cap, max(0, asking.calls(open_rows) - asking.known))
+    baseline = min(cap, max(0, asking.of_all_orders(open_rows) - asking.known))
     noise = min(cap - baseline, asking.calls(min(NOISE_ROWS, open_rows)))
     begun = baseline + noise
     kept = certificate_calls(sealed, asking) if certifies else 0
@@ -94,8 +100,9 @@ def forecast_calls(
     spread = round(SPREAD * room)
     low, high = whole - spread, min(cap, whole + spread)
     if not searches and certifies:
-        # Another pass mark is certified with the baseline's answers alone.
-        high = min(cap, begun + asking.calls(sealed))
+        # Another pass mark is certified with the baseline's answers alone, both orders of a pair
+        # with those of the two.
+        high = min(cap, begun + asking.of_all_orders(sealed))
     cost = None if asking.cost_of_call is None else whole * asking.cost_of_call
     least = min(cap, begun + (SILENT if searches else 0))
     return CallForecast(baseline, noise, search, certificate, low, high, min(least, low), cap, cost)

@@ -28,6 +28,7 @@ from ragassay.scoring.arrays import numbered
 from ragassay.scoring.calibration import folds_of
 from ragassay.scoring.clusters import FEWEST
 from ragassay.tuning.aim import Aim
+from ragassay.tuning.certify import Gain, Pair, gain_of
 from ragassay.tuning.values import Answers, BoolArray, FloatArray, IntArray
 
 CHANCE = 0.95
@@ -71,18 +72,36 @@ class CutStep:
 
 
 @dataclass(frozen=True, slots=True)
-class BothOrders:
+class OrderFigures:
     """A judge of pairs that was asked in both orders.
 
-    answers: the verdict where both orders agree, none elsewhere. share: of the rows, that both
-    orders judged alike. right_first, right_both: share of right verdicts of the first order on all
-    its rows, and of both on those that are kept.
+    pairs: those judged in both, of which the figures are. agreed: share of them in which both
+    orders name the same winner. right_first: share right of the first order alone; right_agreed: of
+    the pairs that are agreed on; right_all: of all pairs by both orders. An undecided pair is half
+    right. first_shown: share of winners that were shown first, half without a bias of place. None
+    without such pairs.
     """
 
-    answers: Answers
-    share: float
+    pairs: int
+    agreed: float | None
     right_first: float | None
-    right_both: float | None
+    right_agreed: float | None
+    right_all: float | None
+    first_shown: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OrdersStep:
+    """What asking in both orders gains over the first order alone.
+
+    gain: in the aim's value, over all pairs that both judged. taken: whether it lies beyond chance.
+    reason: why it is taken or not, in words.
+    """
+
+    figures: OrderFigures
+    gain: Gain
+    taken: bool
+    reason: str
 
 
 def recut(
@@ -103,23 +122,84 @@ def recut(
     return CutStep(cut, new, gain, len(rows.truth), rows.clusters, reason)
 
 
-def both_orders(truth: BoolArray, first: Answers, swapped: Answers) -> BothOrders:
-    """Keep the verdicts on which both orders agree.
+def both_orders(truth: BoolArray, first: Answers, swapped: Answers) -> Answers:
+    """The verdicts on which both orders agree; a pair is undecided where they do not, and has no
+    verdict where it has none in one order.
 
     truth: whether people prefer what a pass stands for; swapped: the verdicts on the swapped pairs,
     in terms of the pairs as they were.
     """
     both = first.judged & swapped.judged
-    alike = both & (first.passes == swapped.passes)
-    score = np.where(alike, (first.score + swapped.score) / 2, math.nan)
-    answers = Answers(score, first.passes & alike, first.reasons)
-    right = first.passes == truth
-    return BothOrders(
-        answers=answers,
-        share=float(alike.mean()) if len(alike) else 0.0,
-        right_first=float(right[first.judged].mean()) if first.judged.any() else None,
-        right_both=float(right[alike].mean()) if alike.any() else None,
+    agreed = both & _same_winner(first, swapped)
+    score = np.full(len(truth), math.nan)
+    score[both] = 0.5
+    score[agreed] = (first.score[agreed] + swapped.score[agreed]) / 2
+    passes = np.where(agreed, first.passes, ~truth) & both
+    return Answers(score, passes, first.reasons, undecided=both & ~agreed)
+
+
+def order_figures(truth: BoolArray, first: Answers, swapped: Answers) -> OrderFigures:
+    """How right a judge of pairs is in one order and in both; arguments as for `both_orders`."""
+    both = first.judged & swapped.judged
+    agreed = both & _same_winner(first, swapped)
+    right = _right(truth, first)
+    decided = np.stack([_decided(first), _decided(swapped)], 1) & both[:, None]
+    # What is shown first in the second order is the pair's second response.
+    shown_first = np.stack([first.passes, ~swapped.passes], 1) & decided
+    count = decided.sum(1)
+    some = count > 0
+    return OrderFigures(
+        pairs=int(both.sum()),
+        agreed=_mean(agreed[both]),
+        right_first=_mean(right[both]),
+        right_agreed=_mean(right[agreed]),
+        right_all=_mean(_right(truth, both_orders(truth, first, swapped))[both]),
+        first_shown=_mean(shown_first[some].sum(1) / count[some]),
     )
+
+
+def orders_step(
+    aim: Aim, truth: BoolArray, cluster: IntArray, first: Answers, swapped: Answers
+) -> OrdersStep:
+    """Whether to ask in both orders, by pairs that may be searched on.
+
+    A judge that abstains where its orders disagree is more often right on what is left. So the gain
+    is over all pairs, and an undecided one is half right, as a coin would be. Both orders are then
+    as right as the mean of the two alone: they gain where the first order is the worse one. The
+    step is certified on sealed pairs like any other candidate.
+    """
+    figures = order_figures(truth, first, swapped)
+    answers = both_orders(truth, first, swapped)
+    gain = gain_of(aim, Pair.of(truth, cluster, first, answers))
+    taken = gain.p <= 1 - CHANCE
+    if taken:
+        reason = "over all pairs it gains beyond chance"
+    elif gain.difference > _NOISE:
+        reason = f"what it gains over all pairs may be chance (p {gain.p:.2f})"
+    else:
+        reason = "over all pairs it gains nothing"
+    return OrdersStep(figures, gain, taken, reason)
+
+
+def _decided(answers: Answers) -> BoolArray:
+    """Where a winner is named."""
+    if answers.undecided is None:
+        return answers.judged
+    return np.asarray(answers.judged & ~answers.undecided)
+
+
+def _same_winner(first: Answers, swapped: Answers) -> BoolArray:
+    named = _decided(first) & _decided(swapped)
+    return np.asarray(named & (first.passes == swapped.passes))
+
+
+def _right(truth: BoolArray, answers: Answers) -> FloatArray:
+    """1 where a row is judged right, 0.5 where it is undecided."""
+    return np.where(_decided(answers), (answers.passes == truth) * 1.0, 0.5)
+
+
+def _mean(values: FloatArray | BoolArray) -> float | None:
+    return float(values.mean()) if len(values) else None
 
 
 # ---- the choice of a cut ----

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragassay.core import DataError, Sample, shorten
+import numpy as np
+
+from ragassay.core import DataError, Sample, SetupError, shorten
 from ragassay.datasets.names import ALIASES
-from ragassay.trust.label_table import absent, number_of, read_labels
+from ragassay.trust.label_table import LabelTable, absent, number_of, read_labels
 from ragassay.trust.measure.context import LabelSource
-from ragassay.tuning.values import LabelledRows
+from ragassay.trust.measure.pair_judging import RESPONSES, Pair, pairs_of
+from ragassay.tuning.values import BoolArray, LabelledRows
 
 _RATIONALES = ("rationale", "label_rationale", "explanation", "comment", "why", "note", "notes")
 """Columns in which people say why they gave a label, the first that a row has."""
@@ -23,7 +26,8 @@ _MOST_COLUMNS = 40
 class Labels:
     """Labelled rows and the Samples that they are judged by, in one order.
 
-    cut: the label from which on people pass a row. notes: what a reader should know.
+    cut: the label from which on people pass a row. notes: what a reader should know. swapped: of
+    pairs of responses, the Samples with the second one shown first.
     """
 
     rows: LabelledRows
@@ -32,6 +36,7 @@ class Labels:
     source: str
     source_hash: str
     notes: tuple[str, ...] = ()
+    swapped: tuple[Sample, ...] = ()
 
 
 def labels_of(
@@ -89,6 +94,87 @@ def labels_of(
     return Labels(rows, samples, passes_from, table.source, table.source_hash, tuple(notes))
 
 
+def pair_labels_of(
+    source: object,
+    *,
+    label: str = "label",
+    cluster: str | None = None,
+    where: Sequence[str] = (),
+    mapping: Mapping[str, str] | None = None,
+    format: str | None = None,
+) -> Labels:
+    """Read pairs of responses with a label that says which one is better, as `ragassay benchmark`
+    takes them. People pass a pair whose first response is the better one.
+
+    Raises as `read_labels`; SetupError E0205 where the labels say something else, or no row holds
+    two responses; DataError E0702 where it is the same response in all pairs.
+    """
+    table = read_labels(
+        source, label=label, cluster=cluster, where=where, mapping=mapping, format=format
+    )
+    is_first, is_tied = _preferences(table)
+    opened = LabelSource(source, mapping, format)
+    records = opened.records(table.ids)
+    pairs = {pair.sample.id: pair for pair in pairs_of(opened.samples(table.ids), records)}
+    places = []
+    for n, row_id in enumerate(table.ids):
+        if row_id in pairs and not is_tied[n]:
+            places.append(n)
+    kept = [pairs[table.ids[n]] for n in places]
+    shown = [tuple(pair.shown()) for pair in kept]
+    samples = tuple(first for first, _ in shown)
+    raw = [records.get(table.ids[n], {}) for n in places]
+    truth = is_first[places]
+    _check_both_are_preferred(truth)
+    rows = LabelledRows(
+        ids=tuple(table.ids[n] for n in places),
+        truth=truth,
+        label=table.label[places],
+        cluster=table.cluster[places],
+        columns=_columns(samples, raw, table.label_field),
+        rationales=_rationales(raw),
+        texts=tuple(_texts_of_pair(pair) for pair in kept),
+    )
+    notes = list(table.notes)
+    if tied := int(is_tied.sum()):
+        notes.append(f"{tied} pairs of which people prefer neither response are left out")
+    if without := sum(row_id not in pairs for row_id in table.ids):
+        notes.append(f"{without} labelled rows do not hold two responses and are left out")
+    swapped = tuple(second for _, second in shown)
+    return Labels(rows, samples, 0.0, table.source, table.source_hash, tuple(notes), swapped)
+
+
+def _preferences(table: LabelTable) -> tuple[BoolArray, BoolArray]:
+    """Whether people prefer the first response of each pair, and whether they prefer neither.
+
+    Raises SetupError E0205 where the labels say no such thing.
+    """
+    if set(table.scale) <= {1.0, 2.0}:
+        return table.label == 1, np.zeros(len(table), bool)
+    if table.scale[0] < 0:
+        return table.label < 0, table.label == 0
+    points = ", ".join(f"{point:g}" for point in table.scale[:5])
+    raise SetupError(
+        "E0205",
+        "The labels do not say which response of a pair is better.",
+        where=f"--label {table.label_field}",
+        why=f"they are {points}; labels of pairs are 1 and 2, or run from below 0 to above it",
+        fix="name a label of that kind",
+    )
+
+
+def _check_both_are_preferred(truth: BoolArray) -> None:
+    if not len(truth) or (truth.any() and not truth.all()):
+        return
+    which = "first" if truth.any() else "second"
+    raise DataError(
+        "E0702",
+        "A judge cannot be optimised on these pairs: the better response has one place.",
+        why=f"people prefer the {which} response of all {len(truth)} pairs",
+        fix="swap the responses of half of the pairs, and their labels with them",
+    )
+
+
 def _lacks(sample: Sample | None, needs: Sequence[str]) -> str:
     """Which field of a row the judge misses, in words; "" where it has all."""
     if sample is None:
@@ -113,6 +199,15 @@ def _texts(sample: Sample) -> dict[str, str]:
     return texts
 
 
+def _texts_of_pair(pair: Pair) -> dict[str, str]:
+    """What is there to read in a pair, by the names that its rubric has for it."""
+    texts = _texts(pair.sample)
+    for name in ("response", "reference"):
+        texts.pop(name, None)
+    texts["first"], texts["second"] = pair.responses
+    return texts
+
+
 def _rationales(records: Sequence[Mapping[str, object]]) -> dict[int, str]:
     """What people wrote to their labels, by place."""
     found = {}
@@ -132,7 +227,7 @@ def _columns(
     columns: dict[str, tuple[str, ...]] = {}
     for name in _names(sample.slices for sample in samples):
         columns[name] = tuple(sample.slices.get(name, "") for sample in samples)
-    known = {*ALIASES, label, "judges"}.union(*ALIASES.values())
+    known = {*ALIASES, label, "judges"}.union(*ALIASES.values(), *RESPONSES)
     for name in _names(records):
         if name in known or name in columns or len(columns) >= _MOST_COLUMNS:
             continue

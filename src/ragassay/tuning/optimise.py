@@ -21,9 +21,8 @@ from ragassay.core import BudgetExhausted, ProviderError, digest, shorten
 from ragassay.judges import Rubric
 from ragassay.judges.rubric_file import rubric_text
 from ragassay.report.tables import Block, Reported
-from ragassay.scoring import coefficients
 from ragassay.tuning.aim import Aim
-from ragassay.tuning.bench import MOST_LOST, StoreBench
+from ragassay.tuning.bench import MOST_LOST, PairBench, StoreBench
 from ragassay.tuning.certify import MOST_FINALISTS, Certification, certify
 from ragassay.tuning.engines import engine
 from ragassay.tuning.forecast import (
@@ -33,7 +32,7 @@ from ragassay.tuning.forecast import (
     certificate_calls,
     forecast_calls,
 )
-from ragassay.tuning.free_steps import CutStep, recut
+from ragassay.tuning.free_steps import CutStep, OrdersStep, both_orders, orders_step, recut
 from ragassay.tuning.guard import shingles_of
 from ragassay.tuning.labels import Labels
 from ragassay.tuning.model_proposer import ModelProposer
@@ -46,7 +45,7 @@ from ragassay.tuning.slices import Slice, find_slices
 from ragassay.tuning.spending import Spending
 from ragassay.tuning.splits import SHARES, Split, marks_of, split
 from ragassay.tuning.target import Target
-from ragassay.tuning.values import Answers, Part, Proposer, SearchCaps
+from ragassay.tuning.values import Answers, BoolArray, Part, Proposer, SearchCaps
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,7 +56,8 @@ class Optimisation(Reported):
     certified: whether a candidate is certified; rubric, metric_after: what to use then, the new
     rubric, or the metric at its new pass mark; None and "" else. path: the rubric's file. baseline,
     noise: of the judge as it is, on the rows to search and choose on. step: the cut refitted.
-    slices: where it errs most.
+    orders: of pairs of responses, what asking in both orders gains, None else; both_orders: whether
+    that is certified. slices: where it errs most.
     finalists: names and rubrics in the order in which they were certified, None for the cut.
     result: of the engine; None where nothing was searched. certificate: None where there was no
     candidate, or where the sealed rows are too few to certify anything and stay closed. plan: what
@@ -74,6 +74,8 @@ class Optimisation(Reported):
     baseline: float
     noise: NoiseFloor
     step: CutStep
+    orders: OrdersStep | None
+    both_orders: bool
     slices: tuple[Slice, ...]
     finalists: tuple[tuple[str, Rubric | None], ...]
     result: SearchResult | None
@@ -214,6 +216,7 @@ class Optimiser:
         asked, division = ready.asked, ready.division
         self.ready = ready
         self.asked, self.division, self.bench = asked, division, bench
+        self.pairs = bench if isinstance(bench, PairBench) else None
         self.record, self.spending, self.watch = record, spending, watch
         self.rows = division.rows
         self.slices: tuple[Slice, ...] = ()
@@ -227,25 +230,29 @@ class Optimiser:
         started = time.monotonic()
         asked, target = self.asked, self.asked.target
         baseline, aim, noise = self._baseline()
+        swapped = None if self.pairs is None else self._swapped(self.pairs)
         self._keep_for_certificate()
-        rows = self.open_rows
-        step = recut(
-            aim,
-            self.rows.truth[rows],
-            self.rows.cluster[rows],
-            baseline,
-            target.cut,
-            seed=asked.seed,
-        )
+        truth, cluster = self.rows.truth[self.open_rows], self.rows.cluster[self.open_rows]
+        orders = None
+        if swapped is None:
+            step = recut(aim, truth, cluster, baseline, target.cut, seed=asked.seed)
+        else:
+            orders = orders_step(aim, truth, cluster, baseline, swapped)
+            step = CutStep(0.5, 0.5, None, len(truth), 0, "pairs of responses have none")
         result = None if proposer is None else self._search(aim, baseline, noise, proposer)
-        candidates = self._candidates(aim, step, baseline, result)
+        if swapped is None or orders is None:
+            candidates = self._candidates(aim, step, baseline, result)
+        else:
+            candidates = self._pair_candidates(aim, orders, baseline, swapped, result)
         certificate = None
         if candidates and self.ready.plan.can_certify:
             certificate = self._certify(aim, step, candidates)
         rubric, metric = self._chosen(candidates, certificate)
+        chosen = None if certificate is None else certificate.chosen
+        in_both = chosen is not None and candidates[chosen].both_orders
         path = "" if rubric is None else str(_written(rubric, out))
         seconds = time.monotonic() - started
-        ended = "certified" if rubric is not None or metric else "no certified gain"
+        ended = "no certified gain" if chosen is None else "certified"
         self.record.finish(self.spending.ledger, seconds, ended)
         return Optimisation(
             metric=target.metric,
@@ -257,6 +264,8 @@ class Optimiser:
             baseline=self._value(aim, baseline),
             noise=noise,
             step=step,
+            orders=orders,
+            both_orders=in_both,
             slices=self.slices,
             finalists=tuple((one.name, one.rubric) for one in candidates),
             result=result,
@@ -287,8 +296,7 @@ class Optimiser:
 
     def _value(self, aim: Aim, answers: Answers) -> float:
         """The aim on the rows to search and choose on."""
-        judged = answers.judged
-        return aim.score(self.rows.truth[self.open_rows][judged], answers.passes[judged])
+        return _score(aim, self.rows.truth[self.open_rows], answers)
 
     def _baseline(self) -> tuple[Answers, Aim, NoiseFloor]:
         """What the judge says as it is, the aim with that in mind, and how far it repeats."""
@@ -306,9 +314,15 @@ class Optimiser:
         places = np.sort(random.choice(len(self.open_rows), count, replace=False))
         again = self.bench.judge(base, self.open_rows[places], repeat=1)
         _check_judged(again, self.bench)
-        first = Answers(answers.score[places], answers.passes[places])
-        table = coefficients.table(truth[judged], answers.passes[judged])
-        return answers, aim, noise_floor(aim, truth[places], first, again, table)
+        table = answers.table(truth)
+        return answers, aim, noise_floor(aim, truth[places], answers.at(places), again, table)
+
+    def _swapped(self, bench: PairBench) -> Answers:
+        """What the judge says of the pairs with the second response shown first."""
+        self._tell("both orders")
+        answers = bench.swapped(self.asked.target.rubric, self.open_rows)
+        _check_judged(answers, bench)
+        return answers
 
     def _learn_what_asking_takes(self) -> None:
         """What a row takes, from the baseline: a metric may ask several things of it."""
@@ -316,7 +330,7 @@ class Optimiser:
         # Where answers were in the store already, the rest of the rows may need calls again.
         calls_a_row = max(1.0, spending.calls / rows) if self.asked.target.searchable else 0.0
         cost = (spending.cost or 0.0) / max(1, spending.calls)
-        self.asking = Asking(calls_a_row, cost)
+        self.asking = Asking(calls_a_row, cost, orders=1 if self.pairs is None else 2)
 
     def _keep_for_certificate(self) -> None:
         """Keep calls and money for the certificate, so that the sealed rows are not opened in vain.
@@ -327,7 +341,7 @@ class Optimiser:
         sealed = len(self.division.sealed)
         kept = 0
         if self.ready.plan.can_certify:
-            kept = certificate_calls(sealed, self.asking)
+            kept = certificate_calls(sealed, self.asking) + self._calls_of_a_last_look
         calls = max(0, self.asked.max_calls - kept)
         cost = self.asked.max_cost
         if cost is not None:
@@ -343,6 +357,11 @@ class Optimiser:
         if self.asked.max_cost is not None and self.caps.cost is not None:
             self.spending.kept_cost = self.asked.max_cost - self.caps.cost
 
+    @property
+    def _calls_of_a_last_look(self) -> int:
+        """Calls for asking the best candidate about the swapped pairs to choose on."""
+        return 0 if self.pairs is None else self.asking.calls(len(self.division.validation))
+
     # -- the search
 
     def _search(
@@ -354,8 +373,7 @@ class Optimiser:
         for row in hidden.tolist():
             texts += self.rows.texts[row].values()
         places = np.searchsorted(self.open_rows, division.train)
-        of_train = Answers(baseline.score[places], baseline.passes[places])
-        self.slices = find_slices(aim, self.rows, division.train, of_train)
+        self.slices = find_slices(aim, self.rows, division.train, baseline.at(places))
         task = SearchTask(
             rubric=asked.target.rubric,
             rows=self.rows,
@@ -390,6 +408,55 @@ class Optimiser:
         found.sort(key=lambda one: -one.value)
         return found[:MOST_FINALISTS]
 
+    def _pair_candidates(
+        self,
+        aim: Aim,
+        orders: OrdersStep,
+        baseline: Answers,
+        swapped: Answers,
+        result: SearchResult | None,
+    ) -> list[Candidate]:
+        """The same for pairs. What asking in both orders gains over the first order is a candidate
+        where the step is taken: for the judge as it is, and for the best rubric of the search.
+        """
+        rows = self.division.validation
+        truth = self.rows.truth[rows]
+        places = np.searchsorted(self.open_rows, rows)
+        first = baseline.at(places)
+        found = []
+        rubrics = [] if result is None else [one.rubric for one in result.finalists]
+        for n, rubric in enumerate(rubrics, 1):
+            answers = self.bench.judge(rubric, rows)  # bought when it was chosen
+            found.append(Candidate(f"rubric {n}", rubric, _score(aim, truth, answers)))
+            if n > 1 or not orders.taken:
+                continue
+            other = self._swapped_of(rubric)
+            if other is not None:
+                value = _score(aim, truth, both_orders(truth, answers, other))
+                name = f"rubric {n} in both orders"
+                found.append(Candidate(name, rubric, value, both_orders=True))
+        if orders.taken:
+            value = _score(aim, truth, both_orders(truth, first, swapped.at(places)))
+            found.append(Candidate("both orders", None, value, both_orders=True))
+        before = _score(aim, truth, first)
+        found = [one for one in found if one.value > before]
+        found.sort(key=lambda one: -one.value)
+        return found[:MOST_FINALISTS]
+
+    def _swapped_of(self, rubric: Rubric) -> Answers | None:
+        """What a rubric says of the swapped pairs to choose on; None where a cap stands in the way,
+        which is noted.
+        """
+        if self.pairs is None:
+            return None
+        kept = self._calls_of_a_last_look * (self.asking.cost_of_call or 0.0)
+        self.spending.kept_cost = max(0.0, self.spending.kept_cost - kept)
+        try:
+            return self.pairs.swapped(rubric, self.division.validation)
+        except BudgetExhausted as stopped:
+            self.notes.append(f"the new rubric was not asked in both orders: {stopped.why}")
+            return None
+
     def _recut(self, aim: Aim, plain: Candidate) -> Candidate | None:
         """The candidate at a pass mark of its own, chosen on the rows to choose on; None where its
         scores have one mark only, where none is better, or where the judge has no place for one.
@@ -421,13 +488,17 @@ class Optimiser:
         purpose = digest(aim.sentence(), base.digest, changes)
         self._tell("certificate", candidates[0].value)
         self.spending.kept_cost = 0.0
-        self._check_room(1 + sum(one.rubric is not None for one in candidates))
+        more = sum((one.rubric is not None) + one.both_orders for one in candidates)
+        self._check_room(1 + more)
         rows = self.division.sealed.open(self.record, purpose, self.caps)
         baseline = self.bench.judge(base, rows)
         recut_passes = step.passes(baseline)
         finalists = []
         for one in candidates:
             answers = baseline if one.rubric is None else self.bench.judge(one.rubric, rows)
+            if one.both_orders and self.pairs is not None:
+                other = self.pairs.swapped(one.rubric or base, rows)
+                answers = both_orders(self.rows.truth[rows], answers, other)
             finalists.append((one.name, one.answers(answers)))
         return certify(
             aim,
@@ -478,25 +549,33 @@ class Optimiser:
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """What may be certified: a rubric, None for the judge's own; at another cut where it has a
-    `step`. value: the aim on the rows to choose on.
+    `step`, and asked about pairs in both orders where it says so. value: the aim on the rows to
+    choose on.
     """
 
     name: str
     rubric: Rubric | None
     value: float
     step: CutStep | None = None
+    both_orders: bool = False
 
     @property
-    def changes(self) -> tuple[str, float | None]:
-        """What it is known by: the digest of its rubric, and its cut."""
+    def changes(self) -> tuple[object, ...]:
+        """What it is known by: the digest of its rubric, its cut, and the orders."""
         digest_ = "" if self.rubric is None else self.rubric.digest
-        return digest_, None if self.step is None else self.step.new
+        known_by = (digest_, None if self.step is None else self.step.new)
+        return (*known_by, "both orders") if self.both_orders else known_by
 
     def answers(self, asked: Answers) -> Answers:
         """The answers of its rubric, at its cut."""
         if self.step is None:
             return asked
         return Answers(asked.score, self.step.passes(asked))
+
+
+def _score(aim: Aim, truth: BoolArray, answers: Answers) -> float:
+    """The aim's value over the rows with a verdict; an undecided one counts half either way."""
+    return float(aim.value(answers.table(truth)))
 
 
 def _check_judged(answers: Answers, bench: StoreBench) -> None:

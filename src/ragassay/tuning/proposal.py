@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragassay.core import Message
+from ragassay.judges import Rubric
 from ragassay.judges.fence import fence, neutral
 from ragassay.tuning import parts
 from ragassay.tuning.parts import Kind
@@ -48,6 +49,8 @@ def _sections(task: ProposerTask) -> Iterator[str]:
     yield f"What is judged: {neutral(task.rubric.purpose)}"
     if task.aim:
         yield f"What is to become better: {neutral(task.aim)}"
+    if _compares(task.rubric):
+        yield "To pass a pair is to prefer its first response."
     yield from _parts(task)
     if task.tried:
         lines = [f"- {neutral(' '.join(line.split()))}" for line in task.tried[-_MOST_TRIED:]]
@@ -56,11 +59,21 @@ def _sections(task: ProposerTask) -> Iterator[str]:
         yield f"What the disagreements have in common: {neutral(parts.one_line(task.slice))}"
     yield "Disagreements:"
     for n, case in enumerate(task.disagreements, 1):
-        yield _case(f"case {n}", case)
+        yield _case(f"case {n}", case, task.rubric)
     if task.controls:
         yield "Agreements, which must stay as they are:"
     for n, case in enumerate(task.controls, len(task.disagreements) + 1):
-        yield _case(f"case {n}", case)
+        yield _case(f"case {n}", case, task.rubric)
+
+
+def _verdicts(case: Disagreement, rubric: Rubric) -> str:
+    """What people say and what the judge says. Of a pair it may prefer neither."""
+    if _compares(rubric):
+        preferred = "first" if case.people_pass else "second"
+        agrees = "does so too" if case.people_pass == case.judge_passes else "does not"
+        return f"people prefer the {preferred} response, the judge {agrees}"
+    verdicts = {True: "pass", False: "fail"}
+    return f"people say {verdicts[case.people_pass]}, the judge says {verdicts[case.judge_passes]}"
 
 
 def _parts(task: ProposerTask) -> Iterator[str]:
@@ -77,12 +90,13 @@ def _parts(task: ProposerTask) -> Iterator[str]:
             yield "\n".join([f"{title}:", *lines])
 
 
-def _case(name: str, case: Disagreement) -> str:
-    verdicts = {True: "pass", False: "fail"}
-    lines = [
-        f"{name}: people say {verdicts[case.people_pass]}, the judge says"
-        f" {verdicts[case.judge_passes]}"
-    ]
+def _compares(rubric: Rubric) -> bool:
+    """Whether it says which of two responses is better."""
+    return {"first", "second"}.issubset(rubric.inputs)
+
+
+def _case(name: str, case: Disagreement, rubric: Rubric) -> str:
+    lines = [f"{name}: {_verdicts(case, rubric)}"]
     for title, text in case.texts.items():
         lines.append(fence(title, text[:_MOST_CHARS]))
     if case.reason:

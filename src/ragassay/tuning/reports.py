@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +18,15 @@ from ragassay.tuning.values import Part
 
 if TYPE_CHECKING:
     from ragassay.tuning.certify import Certification, Finalist, Judged
-    from ragassay.tuning.optimise import Optimisation, Prepared
+    from ragassay.tuning.free_steps import OrdersStep
+    from ragassay.tuning.optimise import Asked, Optimisation, Prepared
     from ragassay.tuning.plan import SearchPlan
     from ragassay.tuning.search import SearchResult
+    from ragassay.tuning.values import LabelledRows
 
 _SHOWN = ("f1", "precision", "recall", "kappa", "balanced_accuracy", "d_prime", "auc")
+_SHOWN_OF_PAIRS = ("accuracy", "kappa", "balanced_accuracy", "d_prime", "auc")
+"""Figures that do not ask which response of a pair stands first."""
 _LINE = 78
 _TRIED = 6
 
@@ -51,12 +55,33 @@ def _outcome(result: Optimisation) -> Iterator[str]:
         figure = result.aim.mark.figure
         changes.append(_change(figure, title_of(figure), chosen))
     yield f"Certified: {', '.join(changes)} on rows that the search never saw (p = {chosen.p:.2g})."
+    if result.orders is not None:
+        yield from _use_on_pairs(result)
+        return
     metric = f"'{result.metric_after}'" if result.metric_after else result.metric
     if result.path:
         yield f"wrote {result.path}"
         yield f"use it: ragassay evaluate ROWS --metrics {metric} --rubric {result.path}"
     else:
         yield f"use it: ragassay evaluate ROWS --metrics {metric}"
+
+
+def _use_on_pairs(result: Optimisation) -> Iterator[str]:
+    """How to ask from now on. A rubric file says nothing of the order of a pair."""
+    rubric = ""
+    if result.path:
+        yield f"wrote {result.path}"
+        rubric = f" --rubric {result.path}"
+    command = f"ragassay benchmark PAIRS --metric {result.metric} --judge {result.judge}{rubric}"
+    if result.both_orders:
+        yield f"use it: {command}"
+        yield (
+            "It asks about each pair in both orders. Do so wherever you ask, and take neither"
+            " response where they disagree."
+        )
+    else:
+        yield f"use it: {command}"
+        yield "It asks in both orders; the gain is certified for the order of the rows (order 1)."
 
 
 def _change(figure: str, title: str, finalist: Finalist) -> str:
@@ -95,17 +120,27 @@ def _why_no_candidate(result: Optimisation) -> str:
         change = f"{result.aim.title} {best.before:.3f} -> {best.score:.3f}"
         return f"{closed}. The best candidate, on the rows that it was chosen on: {change}."
     if result.result is None:
-        return f"{closed}: {_what_was_tried(result)}{result.step.reason}."
+        return f"{closed}: {_what_was_tried(result)}{_reason_of_steps(result)}."
     return (
         f"{closed}: no candidate was better on the rows to choose on; the search ended because"
         f" {result.result.ended}."
     )
 
 
+def _reason_of_steps(result: Optimisation) -> str:
+    """Why no step without a search is a candidate."""
+    if result.orders is None:
+        return result.step.reason
+    if result.orders.taken:
+        return "asking in both orders is no gain on the pairs to choose on"
+    return f"asking in both orders: {result.orders.reason}"
+
+
 def _what_was_tried(result: Optimisation) -> str:
     if result.proposer or result.judge == "offline":
         return ""
-    return "without --reflector only steps without calls are tried, and "
+    tried = "steps without calls are" if result.orders is None else "the order of a pair is"
+    return f"without --reflector only {tried} tried, and "
 
 
 def _what_certifies(plan: SearchPlan) -> Iterator[str]:
@@ -152,9 +187,11 @@ def _certificate(result: Optimisation, certificate: Certification) -> Iterator[B
         rows = f"{shown.rows} of {sealed} sealed rows (the others have no verdict of one judge)"
     yield f"On {rows} in {count(shown.clusters, 'cluster')}, opened once ({shown.name}):"
     after = [("before", shown.before), ("after", shown.after)]
+    if result.orders is not None:
+        yield "A pass says that the first response is better; an undecided pair is half of both."
     if certificate.recut is not None and shown.name != "another pass mark":
         after.append(("re-cut alone", certificate.recut.after))
-    yield _figures(after)
+    yield _figures(after, _SHOWN if result.orders is None else _SHOWN_OF_PAIRS)
     gain = shown.gain
     number = number_words(certificate.gain, gain.interval, sign=True)
     yield (
@@ -176,16 +213,16 @@ def _what_is_raised(aim: Aim) -> str:
     return f"{aim.title} less {PENALTY:g} times {missing}:"
 
 
-def _figures(judges: Iterable[tuple[str, Judged]]) -> Table:
+def _figures(judges: Iterable[tuple[str, Judged]], shown: Sequence[str]) -> Table:
     rows = []
     for name, judged in judges:
         tp, fp, fn, tn = judged.table
-        cells = [name, f"{tp} / {fp} / {fn} / {tn}"]
-        for figure in _SHOWN:
+        cells = [name, f"{tp:g} / {fp:g} / {fn:g} / {tn:g}"]
+        for figure in shown:
             value = judged.figures.get(figure)
             cells.append(_number(value))
         rows.append(tuple(cells))
-    heads = ("", "tp / fp / fn / tn", *map(title_of, _SHOWN))
+    heads = ("", "tp / fp / fn / tn", *map(title_of, shown))
     # A figure a row: nine columns do not fit a terminal.
     turned = [(head, *column) for head, *column in zip(heads, *rows, strict=True)]
     return Table(turned[0], tuple(turned[1:]))
@@ -244,15 +281,7 @@ def _distinct(result: SearchResult) -> list[tuple[str, int]]:
 def plan_lines(ready: Prepared) -> list[str]:
     """What is asked, what the labels can certify, and what it may cost, before anything is paid."""
     asked, division = ready.asked, ready.division
-    lines = [f"aim: {asked.aim.sentence()}"]
-    for (people, judge), cost in asked.aim.cost_matrix().items():
-        if cost:
-            lines.append(f"  people {people}, the judge says {judge}: costs {cost:g}")
-    rows = division.rows
-    lines.append(
-        f"labels: {count(len(rows), 'row')} in {count(len(np.unique(rows.cluster)), 'cluster')};"
-        f" people pass {int(rows.truth.sum())} of them (a label of {asked.labels.cut:g} or more)"
-    )
+    lines = [*_aim_lines(asked), _label_line(asked, division.rows)]
     lines.append(
         f"rows: {len(division.train)} to search on, {len(division.validation)} to choose on,"
         f" {len(division.sealed)} sealed"
@@ -268,7 +297,8 @@ def plan_lines(ready: Prepared) -> list[str]:
     if not asked.target.searchable:
         lines.append("the offline judge reads no instructions: only its pass mark may change")
     elif not asked.proposer:
-        lines.append("no --reflector: only steps without calls are tried")
+        tried = "the order of a pair is" if asked.target.pairs else "steps without calls are"
+        lines.append(f"no --reflector: only {tried} tried")
     return [*lines, *asked.labels.notes, *division.notes]
 
 
@@ -279,14 +309,39 @@ def _forecast_lines(ready: Prepared) -> Iterator[str]:
     span = f"{told.low:,} to {told.high:,}"
     if told.least < told.low:
         span += f"; {told.least:,} or more where the search ends early"
+    in_both = " in both orders" if ready.asked.target.pairs else ""
     yield f"calls: about {told.calls:,} ({span}){cost}; {ready.plan.spending_words}"
     yield (
-        f"  {told.baseline:,} for the judge as it is, {told.noise:,} to ask it twice,"
+        f"  {told.baseline:,} for the judge as it is{in_both}, {told.noise:,} to ask it twice,"
         f" {told.search:,} to search, {told.certificate:,} for the certificate"
     )
     searches = bool(ready.asked.proposer) and ready.asked.target.searchable
     if searches and told.leaves_no_search:
         yield "  the cap leaves no calls to search: give a higher --max-calls"
+
+
+def _aim_lines(asked: Asked) -> Iterator[str]:
+    """The aim, and what each kind of error costs."""
+    if asked.target.pairs:
+        yield f"aim: {asked.aim.sentence().partition(';')[0]}"
+        yield "  a pair on which the judge prefers neither response is half right"
+        return
+    yield f"aim: {asked.aim.sentence()}"
+    for (people, judge), cost in asked.aim.cost_matrix().items():
+        if cost:
+            yield f"  people {people}, the judge says {judge}: costs {cost:g}"
+
+
+def _label_line(asked: Asked, rows: LabelledRows) -> str:
+    clusters = count(len(np.unique(rows.cluster)), "cluster")
+    passed = int(rows.truth.sum())
+    if asked.target.pairs:
+        pairs = f"labels: {count(len(rows), 'pair')} in {clusters}"
+        return f"{pairs}; people prefer the first response of {passed} of them"
+    return (
+        f"labels: {count(len(rows), 'row')} in {clusters}; people pass {passed} of them (a label of"
+        f" {asked.labels.cut:g} or more)"
+    )
 
 
 def _ground(result: Optimisation) -> Iterator[str]:
@@ -300,13 +355,35 @@ def _ground(result: Optimisation) -> Iterator[str]:
             (Part.SEALED, split.sealed),
         )
     )
-    yield f"Aim: {result.aim.sentence()}."
+    aim = result.aim.sentence()
+    if result.orders is not None:
+        aim = aim.partition(";")[0]  # both kinds of error are one
+    yield f"Aim: {aim}."
     yield f"Rows: {parts}."
     yield f"Noise: {result.noise.sentence()}."
-    yield f"The pass mark: {result.step.reason}."
+    if result.orders is None:
+        yield f"The pass mark: {result.step.reason}."
+    else:
+        yield from _of_orders(result.orders)
     yield f"Spent: {count(result.calls, 'call')}, {money(result.cost)}, {result.seconds:.0f} s."
     for reason, failed in sorted(result.failures.items(), key=lambda item: -item[1])[:2]:
         yield f"{count(failed, 'call')} of the reflector failed: {shorten(reason, 60)}"
     for reason, lost in sorted(result.lost.items(), key=lambda item: -item[1])[:2]:
         yield f"{count(lost, 'verdict')} lost: {shorten(reason, 60)}"
     yield from result.notes
+
+
+def _of_orders(step: OrdersStep) -> Iterator[str]:
+    """What the judge says in both orders of the pairs to search and choose on."""
+    found = step.figures
+    yield (
+        f"Both orders, on {count(found.pairs, 'pair')} to search and choose on: the order of the"
+        f" rows alone is right on {_number(found.right_first)}; both orders agree on"
+        f" {_number(found.agreed)}, and are right on {_number(found.right_agreed)} of these. Over"
+        f" all pairs, an undecided one half right: {_number(found.right_all)}."
+    )
+    yield (
+        f"What is shown first wins {_number(found.first_shown)} of the time, 0.500 without a bias"
+        " of place."
+    )
+    yield f"Asking in both orders: {step.reason}."

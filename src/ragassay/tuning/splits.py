@@ -35,6 +35,8 @@ _PART_NAMES: Mapping[str, Part] = {
 }
 COMMON = 0.05
 """Values of columns with at least this share of the rows are balanced over the parts."""
+_OF_A_PAIR = ("first", "second")
+"""The texts of a row that is a pair of responses."""
 MOST_VALUES = 20
 """Values of one column that are balanced at most; a column with more names rows, not slices."""
 
@@ -244,7 +246,7 @@ def _word(passed: bool) -> str:
 
 def _contents(rows: LabelledRows) -> list[tuple[tuple[str, str], ...]]:
     """What the judge reads of each row, as one comparable value; [] without texts. Blanks and
-    capitals make no other row.
+    capitals make no other row, and neither does the order of two responses.
     """
     return [_plain(texts) for texts in rows.texts]
 
@@ -253,7 +255,22 @@ def _plain(texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     plain = []
     for name, text in sorted(texts.items()):
         plain.append((name, " ".join(text.split()).casefold()))
+    if _is_pair(texts):
+        *others, (_, first), (_, second) = sorted(plain, key=lambda one: one[0] in _OF_A_PAIR)
+        plain = [*others, *zip(_OF_A_PAIR, sorted((first, second)), strict=True)]
     return tuple(plain)
+
+
+def _is_pair(texts: Mapping[str, str]) -> bool:
+    return all(name in texts for name in _OF_A_PAIR)
+
+
+def _is_swapped(texts: Mapping[str, str]) -> bool:
+    """Whether a pair stands in the other order than `_plain` gives it."""
+    if not _is_pair(texts):
+        return False
+    first, second = (" ".join(texts[name].split()).casefold() for name in _OF_A_PAIR)
+    return first > second
 
 
 def _equal_rows(rows: LabelledRows) -> list[list[int]]:
@@ -277,7 +294,7 @@ def _join_equal_rows(rows: LabelledRows) -> tuple[LabelledRows, int, tuple[str, 
 
     differing = 0
     for same in _equal_rows(rows):
-        differing += len(set(rows.truth[same].tolist())) > 1
+        differing += len({bool(rows.truth[i]) != _is_swapped(rows.texts[i]) for i in same}) > 1
         for i in same[1:]:
             one, other = find(int(rows.cluster[same[0]])), find(int(rows.cluster[i]))
             root[max(one, other)] = min(one, other)

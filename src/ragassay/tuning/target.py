@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ragassay.core import SetupError
 from ragassay.judges import Rubric, RubricRegistry
 from ragassay.judges.scale import Scale
+from ragassay.trust.comparison import PAIRWISE
+from ragassay.trust.measure.pair_judging import check_judge_of_pairs, pair_preference
 from ragassay.tuning.edits import next_version
 
 if TYPE_CHECKING:
@@ -25,7 +27,8 @@ class Target:
 
     metric: as `evaluate` takes it. needs: the fields of a row without which it judges nothing. cut:
     the share from which a row passes. searchable: whether texts change what the judge says. file:
-    the user's file of the rubric, "" for a built-in one; files: of other rubrics.
+    the user's file of the rubric, "" for a built-in one; files: of other rubrics. pairs: whether
+    pairs of responses are judged.
     """
 
     metric: str
@@ -36,6 +39,12 @@ class Target:
     file: str = ""
     files: tuple[str | os.PathLike[str], ...] = ()
     parsed: Metric | None = None
+    pairs: bool = False
+
+    @property
+    def asked_as(self) -> str | Metric:
+        """The metric as `evaluate` takes it; that of pairs is in no catalogue."""
+        return self.parsed if self.pairs and self.parsed is not None else self.metric
 
     def with_cut(self, cut: float) -> str:
         """The metric at another pass mark, "" where the mark is the rubric's."""
@@ -62,12 +71,18 @@ class Target:
 def target_of(name: str, judge: str, files: Sequence[str | os.PathLike[str]] = ()) -> Target:
     """The metric of this name, from the catalogue or from one of the rubric files.
 
-    Raises SetupError E0201 where there is none, E0705 for a metric without a rubric that rates.
+    Raises SetupError E0201 where there is none, E0705 for a metric without a rubric that rates,
+    E0205 for a judge that cannot compare two responses where it is to.
     """
     from ragassay.judges.composed.members import runs_here
     from ragassay.metrics import catalogue, parse
 
     registry = RubricRegistry.default().with_files(files, reserved=catalogue())
+    if name == PAIRWISE:
+        check_judge_of_pairs(judge)
+        own, others = _files(registry, name)
+        rubric = registry.get(name)
+        return Target(name, rubric, (), 0.5, True, own, others, pair_preference, pairs=True)
     # Models of this machine read no rubric: no text of it changes their verdicts.
     reads = not runs_here(judge.lower())
     if any(rubric.id == name for rubric in registry.custom):

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.judges import Rubric
+from ragassay.scoring import coefficients
 
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
@@ -58,17 +59,41 @@ class Answers:
     """What one rubric's judge says of m rows, in the order in which they were asked.
 
     score: m values in [0, 1], NaN where there is no verdict. passes: m verdicts by the judge's own
-    mark; False where there is none. reasons: place among the m -> the judge's reasoning.
+    mark; False where there is none. reasons: place among the m -> the judge's reasoning. undecided:
+    rows that were judged and count half as a pass and half as a fail, None where there are none; in
+    `passes` these are not right.
     """
 
     score: FloatArray
     passes: BoolArray
     reasons: Mapping[int, str] = field(default_factory=dict)
+    undecided: BoolArray | None = None
 
     @property
     def judged(self) -> BoolArray:
         """Which of the m rows have a verdict."""
         return np.isfinite(self.score)
+
+    def at(self, places: IntArray) -> Answers:
+        """The answers at these places, without reasons."""
+        undecided = None if self.undecided is None else self.undecided[places]
+        return Answers(self.score[places], self.passes[places], undecided=undecided)
+
+    def cells(self, truth: BoolArray) -> FloatArray:
+        """(m, 4) what each row adds to the binary table: nothing where there is no verdict."""
+        every = np.arange(len(truth))
+        cells = np.zeros((len(truth), 4))
+        cells[every, coefficients.cells(truth, self.passes)] = 1.0
+        if self.undecided is not None:
+            cells[self.undecided] /= 2
+            other = coefficients.cells(truth, ~self.passes)
+            cells[every[self.undecided], other[self.undecided]] = 0.5
+        cells[~self.judged] = 0.0
+        return cells
+
+    def table(self, truth: BoolArray) -> FloatArray:
+        """(4,) the binary table of the rows with a verdict."""
+        return np.asarray(self.cells(truth).sum(0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -522,3 +522,88 @@ def test_rows_on_which_people_are_tied_are_left_out_and_named(store: Path) -> No
     assert (len(found.rows), found.tied) == (28, 2)
     assert not {"r0", "r1"} & {row["id"] for row in found.rows}
     assert "2 rows on which people are tied left out" in found.notes[-1]
+
+
+def test_a_sheet_after_labels_of_ones_own_speaks_for_the_rows_it_was_drawn_from(
+    store: Path, tmp_path: Path
+) -> None:
+    # 40 rows that fail, then 60 of the 120 others, of which one is left empty. Of all 160 rows
+    # people pass 80 or so; of the sheet alone more would pass.
+    failing = [i for i in range(N) if not person(i)][:40]
+    own = [{"id": f"r{i}", "label": 0} for i in failing]
+    import_labels("last", own, store=store)
+    sheet = tmp_path / "sheet.csv"
+    next_rows("last", 60, output=sheet, store=store)
+    blank = read(sheet)
+    assert {(row["pool"], row["drawn"]) for row in blank} == {("120", "60")}
+    empty = int(blank[0]["id"][1:])
+    fill(sheet, lambda i: None if i == empty else person(i))
+    import_labels("last", sheet, store=store)
+    found = estimate("last", store=store)
+    assert found.used == 99
+    truth = sum(map(person, range(N))) / N
+    interval = found.estimate.interval
+    assert interval is not None
+    assert interval.low <= truth <= interval.high
+    # By hand: each of the 59 stands for 120 / 59 rows, each of one's own for itself.
+    passed = sum(person(int(row["id"][1:])) for row in blank[1:])
+    assert found.estimate.labels_only == pytest.approx(passed * 120 / 59 / 160)
+    assert any("have no label: 1" in warning for warning in found.warnings)
+    # The sheet's file alone finds the earlier labels beside the run.
+    alone = estimate("last", labels=sheet, store=store)
+    assert alone.estimate.value == pytest.approx(found.estimate.value)
+
+
+def test_labels_of_a_sheet_that_come_in_twice_learn_how_their_rows_were_drawn(
+    store: Path, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "sheet.csv"
+    next_rows("last", 60, output=sheet, store=store)
+    filled = fill(sheet)
+    own = [{"id": row["id"], "label": row["label"]} for row in filled[:30]]
+    import_labels("last", own, store=store)
+    # The same values, of which only the sheet knows the chances.
+    assert import_labels("last", sheet, store=store).kept == 30
+    found = estimate("last", store=store)
+    assert (found.used, found.weighted, found.waiting.rows) == (60, True, 0)
+
+
+def test_replace_counts_what_it_changes(store: Path, tmp_path: Path) -> None:
+    import_labels("last", write(tmp_path / "a.jsonl", range(20)), store=store)
+    changed = write(
+        tmp_path / "b.jsonl", range(20), lambda i: 1 - person(i) if i < 5 else person(i)
+    )
+    with pytest.raises(DataError) as error:
+        import_labels("last", changed, store=store)
+    assert error.value.code == "E0314"
+    assert import_labels("last", changed, replace_old=True, store=store).kept == 5
+
+
+def test_labels_of_texts_that_the_run_did_not_judge_are_refused(
+    store: Path, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "sheet.csv"
+    next_rows("last", 20, output=sheet, store=store)
+    filled = fill(sheet)
+    row = filled[3]
+    # A spreadsheet's own changes are none: blanks at line ends, other quotes.
+    row["response"] = f" {row['response']}\r\n"
+    assert len(import_labels("last", filled, store=store).file.labels) == 20
+    row["response"] = row["response"].replace("18", "19").replace("lawyer", "judge")
+    with pytest.raises(DataError, match="1 of 20 labels are of other texts") as error:
+        import_labels("last", filled, store=store)
+    assert error.value.code == "E1206"
+    assert f"row '{row['id']}' has another response" in error.value.why
+    with pytest.raises(DataError, match="1 of 20 labels are of other texts"):
+        estimate("last", labels=filled, store=store)
+
+
+def test_a_sheet_of_another_metric_is_refused_unless_the_metric_is_named(
+    store: Path, tmp_path: Path
+) -> None:
+    labels = [{"id": f"r{i}", "label": person(i), "metric": "correctness"} for i in range(20)]
+    with pytest.raises(SetupError, match="'correctness', which the run does not measure") as error:
+        import_labels("last", labels, store=store)
+    assert (error.value.code, "-m" in error.value.fix) == ("E0201", True)
+    named = import_labels("last", labels, metric="groundedness", store=store)
+    assert named.metrics == ("groundedness",)

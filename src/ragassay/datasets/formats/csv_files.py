@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import BinaryIO
 
 from ragassay.core import DataError, shorten
@@ -26,6 +27,7 @@ from ragassay.datasets.source import (
     broken_file,
     cut_short,
     line_limit,
+    lines_on_blank,
     open_bytes,
     read_line,
     too_long,
@@ -127,6 +129,7 @@ class CsvFile(FileReader):
         if self.separator != "," and not tab:
             marks = "semicolons" if self.separator == ";" else "tabs"
             self.notes = (f"cells are separated by {marks}",)
+        self._notes_on_format = self.notes
         with open_bytes(path) as file:
             self.columns = self._header(_Lines(file, line_limit(path)))
 
@@ -134,6 +137,8 @@ class CsvFile(FileReader):
         header: list[str] = []
         try:
             header = next(self._records(lines), [])
+            if any(map(_holds_undecoded, header)):
+                raise self._not_utf8(lines)
             why = _fault_of_header(header)
         except csv.Error as error:
             why = str(error)
@@ -149,6 +154,28 @@ class CsvFile(FileReader):
             )
         return tuple(header)
 
+    def _not_utf8(self, lines: _Lines) -> DataError:
+        """The error for a header in another encoding."""
+        trouble = lines.undecodable()
+        name = self.path.name
+        fix = trouble.fix
+        if "iconv" in fix:
+            target = quote(f"utf8-{name.removesuffix('.gz')}")
+            fix = f"iconv -f WINDOWS-1252 -t UTF-8 {quote(name)} > {target}"
+            if name.endswith(".gz"):
+                fix = f"gunzip -c {quote(name)} | iconv -f WINDOWS-1252 -t UTF-8 > {target}"
+            if "Excel" in trouble.fix:
+                fix += ", or save it in Excel as CSV UTF-8"
+            else:
+                fix += ", if that is what it is"
+        return DataError(
+            "E0305",
+            f"The header of {name} is not UTF-8 text.",
+            where=f"{name}:1",
+            why=f"{trouble.what}: {trouble.why}",
+            fix=fix,
+        )
+
     def _records(self, lines: _Lines) -> Iterator[list[str]]:
         # The csv module has one limit per process and no other way to read a cell of more than 128
         # KiB.
@@ -163,6 +190,7 @@ class CsvFile(FileReader):
             header = self.columns or ()
             next(records)
             bytes_left = _READ_AGAIN
+            blank = 0
             while True:
                 lines.begin()
                 number = lines.number + 1
@@ -171,6 +199,7 @@ class CsvFile(FileReader):
                 try:
                     cells = next(records)
                 except StopIteration:
+                    self.notes = (*self._notes_on_format, *lines_on_blank(blank))
                     return
                 except _TooLong:
                     trouble = too_long(lines.limit)
@@ -179,8 +208,10 @@ class CsvFile(FileReader):
                 except READ_ERRORS as error:
                     yield number, cut_short(error)
                     return
-                if trouble is None and not cells:
-                    continue  # an empty line
+                if trouble is None and not any(map(str.strip, cells)):
+                    # An empty line, or one of separators alone, as a spreadsheet writes it.
+                    blank += bool(cells)
+                    continue
                 if trouble is None and len(cells) != len(header):
                     trouble = Trouble(
                         "E0302",
@@ -239,7 +270,7 @@ def _fault_of_header(header: list[str]) -> str:
     twice = sorted({name for name in header if name and header.count(name) > 1})
     if twice:
         return f"the column {shorten(twice[0], 40)!r} stands twice"
-    if any("\0" in name or _holds_undecoded(name) for name in header):
+    if any("\0" in name for name in header):
         return "it holds bytes that are not text"
     return ""
 

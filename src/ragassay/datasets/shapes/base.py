@@ -19,13 +19,15 @@ class Shape:
     skips: column -> why it is not read. lists: field -> path through lists ("turns.-1.answer", -1
     for the last), read where a row has it. also: field -> dotted column that is read where no other
     is, even when the first rows do not have it (free metadata, where our own fields travel). marks:
-    columns whose names end in this are human labels. whole: the contexts cell is the text of one
-    chunk, never a list. numbered: contexts are written "[1] ...", "[2] ...". timed: start_time and
-    end_time are the run's. trailing: a conversation without a response column ends with the
-    response. is_trace: the row is a trace as a whole. adapt: changes a copy of reads and one of
-    skips by the columns that are there. detect: recognises rows in place of all_of and any_of,
-    where names are free. order: of being tried, the lowest first; a shape with names that no other
-    tool uses goes before one with common names.
+    columns whose names end in this are human labels. draws: columns that say how rows were drawn
+    for labelling, which measurements read and rows do not hold. whole: the contexts cell is the
+    text of one chunk, never a list. separator: what stands between chunks that are joined into one
+    text. numbered: contexts are written "[1] ...", "[2] ...". timed: start_time and end_time are
+    the run's. trailing: a conversation without a response column ends with the response. is_trace:
+    the row is a trace as a whole. adapt: changes a copy of reads and one of skips by the columns
+    that are there. detect: recognises rows in place of all_of and any_of, where names are free.
+    order: of being tried, the lowest first; a shape with names that no other tool uses goes before
+    one with common names.
     """
 
     name: str
@@ -36,7 +38,9 @@ class Shape:
     lists: Mapping[str, str] = field(default_factory=dict)
     also: Mapping[str, str] = field(default_factory=dict)
     marks: str = ""
+    draws: frozenset[str] = frozenset()
     whole: bool = False
+    separator: str = ""
     timed: bool = False
     trailing: bool = False
     is_trace: bool = False

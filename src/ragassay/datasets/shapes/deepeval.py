@@ -35,6 +35,8 @@ _SHAPE = Shape(
     },
     {"context": "in DeepEval rows it is the ideal context, not the retrieved one"},
     also={name: f"metadata.{name}" for name in _META},
+    # How DeepEval joins lists in its CSV and JSON Lines files, and splits them again.
+    separator="|",
     order=40,
 )
 SHAPES = (_SHAPE,)

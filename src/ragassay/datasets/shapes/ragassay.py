@@ -22,6 +22,7 @@ _LABEL_SHEET = Shape(
     ("contexts",),
     {},
     {},
+    draws=frozenset({"inclusion_probability", "round", "pool", "drawn"}),
     numbered=True,
     order=9,
 )

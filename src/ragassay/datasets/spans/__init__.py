@@ -6,7 +6,7 @@ by the same rules.
 from ragassay.datasets.spans.figures import figures_of_spans
 from ragassay.datasets.spans.missing import remedy
 from ragassay.datasets.spans.span import MOST_SPANS, otlp_value, spans_in
-from ragassay.datasets.spans.turns import Turn, fields_of_spans, turns_of
+from ragassay.datasets.spans.turns import Turn, fields_of_spans, turns_of, unread_of_spans
 
 __all__ = [
     "MOST_SPANS",
@@ -17,4 +17,5 @@ __all__ = [
     "remedy",
     "spans_in",
     "turns_of",
+    "unread_of_spans",
 ]

@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragassay.datasets.names import TEXT_KEYS
-from ragassay.datasets.outputs import contexts_in, documents_written, part, text_of, unwrapped
+from ragassay.datasets.outputs import (
+    contexts_in,
+    documents_written,
+    messages_in,
+    part,
+    text_of,
+    unwrapped,
+)
 from ragassay.datasets.spans import names
 from ragassay.datasets.spans.calls import asked_in_call, is_call
 from ragassay.datasets.spans.messages import tool_results_in, variables
@@ -20,6 +27,8 @@ from ragassay.datasets.spans.span import Span
 from ragassay.datasets.spans.tree import around, everything, outermost
 
 _DEEPEST_RESULT = 4
+_NO_DOCUMENTS = ("LLM", "EMBEDDING", "TOOL")
+"""Kinds of spans whose outputs are read elsewhere, or are no documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,34 @@ def contexts_of(spans: Sequence[Span]) -> Found:
     if not told:
         missing = "failed" if retrievals else "no retrieval"
     return Found(None, missing=missing, retrievals=retrievals)
+
+
+def unread_outputs(spans: Sequence[Span]) -> dict[str, object]:
+    """Name of a span -> what it gave, of those that nobody calls a retrieval and that gave
+    documents or texts: they are offered as contexts and never read unasked. Of spans of one name
+    the last.
+    """
+    outputs: dict[str, object] = {}
+    for span in everything(spans):
+        output = None if span.kind in _NO_DOCUMENTS else _output_with_texts(span)
+        if span.name and output is not None:
+            outputs[span.name] = output
+    return outputs
+
+
+def _output_with_texts(span: Span) -> object:
+    """The documents, the texts or the text that a span gave; None where it gave something else."""
+    output = span.value(names.OUTPUTS)
+    if isinstance(output, str):
+        # What the root says is the response.
+        return output if span.holder is not None and output.strip() else None
+    is_plain_list = isinstance(output, list) and not messages_in(output)
+    documents = output if is_plain_list else contexts_in(output)
+    if isinstance(documents, str):
+        return documents or None
+    if not isinstance(documents, list) or not documents:
+        return None
+    return documents if all(has_text(each) or isinstance(each, str) for each in documents) else None
 
 
 def _retrieval(span: Span) -> Retrieval:

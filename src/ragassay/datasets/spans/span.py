@@ -273,6 +273,7 @@ def _span_of_run(run: Mapping[str, Any]) -> Mapping[str, Any]:
         "span_id": run.get("id"),
         # A run without the id of its parent is inside one all the same: no root with a duration.
         "parent_id": run.get("parent_run_id") or "parent",
+        "name": run.get("name"),
         "start_time": run.get("start_time"),
         "attributes": {
             "openinference.span.kind": kind,

@@ -19,7 +19,7 @@ from ragassay.datasets.outputs import part, question_in, response_in
 from ragassay.datasets.spans import names
 from ragassay.datasets.spans.answers import as_json, joined, named_number
 from ragassay.datasets.spans.calls import asked_in_call, is_call
-from ragassay.datasets.spans.documents import Found, Retrieval, contexts_of
+from ragassay.datasets.spans.documents import Found, Retrieval, contexts_of, unread_outputs
 from ragassay.datasets.spans.figures import figures_of
 from ragassay.datasets.spans.messages import answered, asked, variables
 from ragassay.datasets.spans.span import Span, parsed
@@ -43,7 +43,8 @@ class Turn:
     they are not known. error: what the turn failed with, where it has no response; failed: also
     where it has one. sources: field -> where it was read. missing: field -> why it
     is not there, as `missing.remedy` takes it. scope: the library that wrote the spans.
-    retrievals: each with its own query.
+    retrievals: each with its own query. unread: name of a span -> what it gave, where that may be
+    the contexts and none are known.
     """
 
     question: str | None
@@ -60,6 +61,7 @@ class Turn:
     missing: Mapping[str, str] = field(default_factory=dict)
     retrievals: tuple[Retrieval, ...] = ()
     failed: str | None = None
+    unread: Mapping[str, object] = field(default_factory=dict)
 
 
 def turns_of(spans: Sequence[Mapping[str, Any]]) -> list[Turn]:
@@ -89,6 +91,12 @@ def fields_of_spans(spans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "cluster": turn.session,
     }
     return {name: value for name, value in said.items() if value is not None}
+
+
+def unread_of_spans(spans: Sequence[Mapping[str, Any]]) -> dict[str, object]:
+    """Name of a span -> what it gave, as `Turn.unread` of the spans as one turn."""
+    roots = _from_the_root(_without_checks(forest(spans)))
+    return dict(_turn(roots, None).unread) if roots else {}
 
 
 _CHECKS = ("EVALUATOR", "GUARDRAIL")
@@ -291,6 +299,7 @@ def _turn(spans: Sequence[Span], session: str | None) -> Turn:
         missing,
         found.retrievals,
         error,
+        {} if found.documents is not None else unread_outputs(spans),
     )
 
 

@@ -59,10 +59,7 @@ class ChunkRelevance(MetricBase):
             cause="retrieval_irrelevant",
             needs_answer=True,
             yields_to=("document_recall",),
-            shows=(
-                Showing(Shown.EVIDENCE_PRESENT),
-                Showing(Shown.RELEVANT_CHUNKS, place=2),
-            ),
+            shows=(Showing(Shown.RELEVANT_CHUNKS, place=2),),
         ),
         elsewhere=(
             Elsewhere("MLflow", "RetrievalRelevance"),

@@ -70,10 +70,7 @@ class ContextRelevance(MetricBase):
             cause="retrieval_irrelevant",
             needs_answer=True,
             yields_to=("document_recall",),
-            shows=(
-                Showing(Shown.EVIDENCE_PRESENT),
-                Showing(Shown.RELEVANT_CHUNKS, place=3),
-            ),
+            shows=(Showing(Shown.RELEVANT_CHUNKS, place=3),),
         ),
         elsewhere=(
             Elsewhere(

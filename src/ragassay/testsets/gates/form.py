@@ -13,6 +13,15 @@ FORM, STANDS_ALONE = "form", "stands alone"
 
 _MOST_WORDS = 60
 _MARKUP = re.compile(r"https?://|</?[a-z]+|[{}\[\]|`]|\*\*")
+# A name in code, as questions on software have it.
+_CODE = re.compile(r"`[^`\n]{1,60}`")
+# What honest questions have as well as orders: "Federal Reserve System: who runs it?", "How do I
+# override a default?". An order has other signs beside it.
+_ORDINARY = re.compile(
+    r"(?i)(?<=[^\W\d_] )(?:system|user|human|attention|important|instructions?|score|rating):"
+    r"|\b(?:step by step|copy the|full marks|perfect score|best possible|highest possible)\b"
+    r"|\boverrid(?:e|es|ing|den)\b(?! (?:\w+ ){0,3}(?:instruction|rule|prompt|guideline|system))"
+)
 _ASKS = re.compile(
     r"(?i)\b(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|do|does|did|can|could"
     r"|should|would|will|has|have|had|tell|explain|describe|list|name|suppose|compare|give)\b"
@@ -63,7 +72,7 @@ def form_gate(question: Question) -> GateVerdict:
     why = ""
     if not 3 <= count <= _MOST_WORDS:
         why = f"{count} words"
-    elif _MARKUP.search(text) or "\n" in text:
+    elif _MARKUP.search(_CODE.sub(" ", text)) or "\n" in text:
         why = "markup or an address in it"
     elif question.style != "search words" and not _ASKS.search(text):
         why = "it asks nothing"
@@ -79,8 +88,11 @@ def form_gate(question: Question) -> GateVerdict:
 
 
 def _seen(text: str) -> str:
-    """The text without signs that nobody sees, which search logs are full of."""
-    return text.replace("\u200b", "").replace("\u00ad", "").replace("\ufeff", "")
+    """The text without signs that nobody sees, which search logs are full of, and without what
+    ordinary questions have as well as orders.
+    """
+    seen = text.replace("\u200b", "").replace("\u00ad", "").replace("\ufeff", "")
+    return _ORDINARY.sub(" ", seen)
 
 
 def _gives_away(question: Question) -> bool:

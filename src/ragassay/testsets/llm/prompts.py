@@ -150,10 +150,16 @@ _RATING_FORM = _schema(
 
 
 def write_call(
-    model: str, slot: Slot, passages: Sequence[Passage], known: Sequence[str], rejected: int = 0
+    model: str,
+    slot: Slot,
+    passages: Sequence[Passage],
+    known: Sequence[str],
+    rejected: int = 0,
+    before: int = 0,
 ) -> ChatCall:
     """The call that asks for one question. known: questions that are there already; rejected:
-    proposals for the slot that were turned away.
+    proposals for the slot that were turned away; before: questions on the same passage that are
+    asked for at the same time, before this one.
     """
     parts = [_fenced(passages)]
     task = (
@@ -167,6 +173,8 @@ def write_call(
     if rejected:
         # Also what makes it another call: the same one would be answered from the store.
         task += f"\nProposals turned away so far: {rejected}. Write another question."
+    if before:
+        task += f"\nOthers write on the same passage: leave out the {before} nearest questions."
     return _call(model, WRITE, _WRITER, [*parts, task], _QUESTION_FORM, 0.7)
 
 

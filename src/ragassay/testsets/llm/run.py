@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from ragassay.core import digest
+from ragassay.core import ChatCall, digest
 from ragassay.testsets.corpus import Corpus
+from ragassay.testsets.duplicates import Duplicates
 from ragassay.testsets.gates.run import failed, rule_verdicts
 from ragassay.testsets.llm.checker import Checker
 from ragassay.testsets.llm.prompts import write_call
 from ragassay.testsets.llm.replies import read_question
-from ragassay.testsets.made import MadeSet
+from ragassay.testsets.made import DUPLICATE, MadeSet
 from ragassay.testsets.offline.writer import OfflineWriter
 from ragassay.testsets.plan import Slot
 from ragassay.testsets.purchases import Purchases
@@ -84,13 +85,11 @@ class ModelFilling:
                 self.made.reject(slot, _ONE_DOCUMENT, "")
             else:
                 chosen.append((slot, passages))
-        calls = []
-        for slot, passages in chosen:
-            known = self._known(passages[0].document)
-            calls.append(write_call(self.writer, slot, passages, known, number))
+        calls = self._calls(chosen, number)
         replies = await self.purchases.ask(calls)
         self._asked += len(calls)
         proposed: list[tuple[Slot, Question, tuple[GateVerdict, ...]]] = []
+        together = Duplicates(seed=self.seed)
         for (slot, passages), reply in zip(chosen, replies, strict=True):
             topic = self.made.corpus.topic(passages[0].document)
             question = read_question(reply, slot, passages, topic, self.writer)
@@ -99,17 +98,34 @@ class ModelFilling:
                 continue
             self._read += 1
             verdicts = rule_verdicts(question, self.made.corpus)
-            bad = failed(verdicts) or self._duplicate(question)
+            bad = failed(verdicts) or self._duplicate(question, together)
             if bad is not None:
                 self.made.reject(slot, bad, question.question)
             else:
+                together.take(question)
                 proposed.append((slot, question, verdicts))
         await self._take(proposed)
 
-    def _duplicate(self, question: Question) -> GateVerdict | None:
-        """Nothing is paid to check a question that is there already."""
-        why = self.made.duplicates.of(question)
-        return GateVerdict("no near duplicate", False, why) if why else None
+    def _calls(self, chosen: list[tuple[Slot, list[Passage]]], number: int) -> list[ChatCall]:
+        """The calls of a step. Those on the same passage differ: the same words would be answered
+        with the same question.
+        """
+        calls = []
+        before: Counter[int] = Counter()
+        for slot, passages in chosen:
+            place = passages[0].number
+            known = self._known(passages[0].document)
+            calls.append(write_call(self.writer, slot, passages, known, number, before[place]))
+            before[place] += 1
+        return calls
+
+    def _duplicate(self, question: Question, together: Duplicates) -> GateVerdict | None:
+        """Nothing is paid to check a question that is there already, or that the same step holds.
+
+        together: the proposals of the step so far.
+        """
+        why = self.made.duplicates.of(question) or together.of(question)
+        return GateVerdict(DUPLICATE, False, why) if why else None
 
     async def _take(self, proposed: list[tuple[Slot, Question, tuple[GateVerdict, ...]]]) -> None:
         if self.checker is None:

@@ -240,7 +240,7 @@ def _given(
     """Metric, cut and usual judge, where a run or a set-up says them."""
     if isinstance(given, RunLabels):
         # Its verdicts are there already.
-        return given.metric, cut, f"{_RUN}{given.run}"
+        return given.metric, given.cut, f"{_RUN}{given.run}"
     return metric or given.standard.metric, given.standard.cut if cut is None else cut, judge
 
 
@@ -257,7 +257,7 @@ def _read_table(
     if given is None:
         return read_labels(labels, **reading)
     if isinstance(given, RunLabels):
-        table = read_labels(labels, population=given.population, **reading)
+        table = read_labels(labels, drawn=given.drawn, **reading)
     else:
         table = replace(read_labels(labels, **reading), source_hash=given.content_hash)
     return replace(table, source=given.source, notes=(*given.notes, *table.notes))

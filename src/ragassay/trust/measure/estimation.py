@@ -15,12 +15,14 @@ from ragassay.runs.corrected import (
     row_labels,
     run_rows,
     usual_kind,
+    waiting_of,
 )
 from ragassay.runs.label_scales import as_unit_labels, scale_of_labels
-from ragassay.scoring.label_rounds import drawn_rows, missing_rounds
+from ragassay.scoring.label_rounds import drawn_rows, lack_earlier_labels, missing_rounds
 from ragassay.trust.measure.capped_runs import CappedRuns
 from ragassay.trust.measure.run_labels import (
     check_slice,
+    check_texts,
     imported_labels,
     labelled_metric,
     labels_of_run,
@@ -30,6 +32,7 @@ from ragassay.trust.option_checks import FEWEST_DRAWS, check_cuts, check_draws
 if TYPE_CHECKING:
     from ragassay.api import Run
     from ragassay.scoring.correction import Correction, RunRow
+    from ragassay.trust.label_files import LabelFile
 
 Path = str | os.PathLike[str]
 Tell = Callable[[str], None]
@@ -92,15 +95,15 @@ def estimate(
     with open_run(run, store=store) as opened:
         name = labelled_metric(opened, metric, imported=labels is None)
         check_slice(opened, by)
+        kind = of or usual_kind(opened, name)
+        rows = list(run_rows(opened, name, kind))
         if labels is None:
             human_labels = imported_labels(opened, name)
         else:
-            of_file = _labels_of_file(labels, name, label, scale, of)
-            human_labels = _with_earlier_rounds(opened, name, of_file)
-        kind = of or usual_kind(opened, name)
+            given = _given_labels(opened, labels, name, label, scale, of)
+            human_labels = _with_earlier_labels(opened, name, given, len(rows))
         where = "the labels in the store" if labels is None else str(labels)
         points = scale_of_labels(human_labels, scale, where, kind)
-        rows = list(run_rows(opened, name, kind))
         calibration_rows: dict[str, RunRow] = {}
         # With one label of the run, the others are rows that are set aside and counted.
         if labels is not None and not _any_of_run(human_labels, rows):
@@ -109,27 +112,42 @@ def estimate(
         if beside is not None:
             rows = _with_second_scores(rows, beside, name, store, foreign=bool(calibration_rows))
         unit_labels = as_unit_labels(human_labels, kind, points, cut)
-        drawn = drawn_rows([] if calibration_rows else unit_labels, len(rows))
+        ids = set() if calibration_rows else {row.id for row in rows}
+        drawn = drawn_rows([each for each in unit_labels if each.row_id in ids], len(rows))
         joined = joined_units(unit_labels, kind, rows, drawn)
         taken = row_labels(joined.labels, drawn.chance, calibration_rows)
-        title, joining = metric_title(name, kind), joined.joining()
-        return corrected_metric(rows, taken, metric=title, by=by, seed=seed, joining=joining)
+        title, by_whom, waiting = metric_title(name, kind), joined.joining(), waiting_of(drawn)
+        return corrected_metric(
+            rows, taken, metric=title, by=by, seed=seed, joining=by_whom, waiting=waiting
+        )
 
 
-def _labels_of_file(
-    source: object, metric: str, label: str, scale: Sequence[float], of: Kind | None
+def _given_labels(
+    run: Run, labels: object, name: str, label: str, scale: Sequence[float], of: Kind | None
 ) -> Sequence[HumanLabel]:
+    """The labels of a file, whose texts are those of the run."""
+    file = _label_file(labels, name, label, scale, of)
+    check_texts(run, file)
+    return file.labels
+
+
+def _label_file(
+    source: object, metric: str, label: str, scale: Sequence[float], of: Kind | None
+) -> LabelFile:
     from ragassay.trust.label_files import read_sheet
 
-    return read_sheet(source, name=metric, label=label, scale=scale, between=of == "mean").labels
+    return read_sheet(source, name=metric, label=label, scale=scale, between=of == "mean")
 
 
-def _with_earlier_rounds(run: Run, metric: str, labels: Sequence[HumanLabel]) -> list[HumanLabel]:
-    """The labels of a file, and those of earlier rounds that were imported for the run.
+def _with_earlier_labels(
+    run: Run, metric: str, labels: Sequence[HumanLabel], rows: int
+) -> list[HumanLabel]:
+    """The labels of a file, and those imported for the run that were there when it was drawn.
 
-    A later round was drawn from the rows that earlier ones left, and says nothing without them.
+    A sheet was drawn from the rows that earlier labels left, and says nothing of the others.
+    rows: of the run, to which the metric applies.
     """
-    if not missing_rounds(labels):
+    if not missing_rounds(labels) and not lack_earlier_labels(labels, rows):
         return list(labels)
     given = {label.row_id for label in labels}
     earlier = [label for label in labels_of_run(run, metric) if label.row_id not in given]

@@ -23,7 +23,7 @@ from ragassay.core import (
     Verdict,
 )
 from ragassay.runs.decisions import independent
-from ragassay.runs.label_scales import BINARY, default_cut, scale_of_labels
+from ragassay.runs.label_scales import BINARY, default_cut, scale_of_import, scale_of_labels
 from ragassay.store.label_queue import wants_more
 
 if TYPE_CHECKING:
@@ -213,15 +213,14 @@ def choose_to_label(
             fix="label those that were chosen",
         )
     scale = label_task(metric).scale
+    # Labels of two scales could not be joined when the work is done.
+    scale_of_import((), labels, scale, f"the scale on which {metric} is labelled")
     chosen = []
     for place, row in enumerate(choice.rows):
         # In random order already, so each seventh row is a random one.
         wanted = 2 if place % DOUBLE_EVERY == 0 else 1
-        chosen.append(
-            RowToLabel(
-                row.id, place, wanted, scale, row.stream, row.inclusion_probability, row.round
-            )
-        )
+        how = (row.stream, row.inclusion_probability, row.round, row.pool, row.drawn)
+        chosen.append(RowToLabel(row.id, place, wanted, scale, *how))
     return store.add_to_label(run_id, metric, chosen)
 
 
@@ -368,13 +367,14 @@ def _cut(labels: Sequence[HumanLabel], metric: str) -> float:
     from ragassay.core import RagAssayError
 
     task = label_task(metric)
-    values = {label.value for label in labels}
-    if values <= set(task.scale):
+    are_of_task = {label.value for label in labels} <= set(task.scale)
+    if are_of_task and not any(label.scale for label in labels):
         return task.cut
     try:
-        return default_cut(scale_of_labels(labels, (), "the labels"))
+        scale = scale_of_labels(labels, (), "the labels")
+        return task.cut if set(scale) == set(task.scale) else default_cut(scale)
     except RagAssayError:
-        return max(BINARY)
+        return task.cut if are_of_task else max(BINARY)
 
 
 def _people(

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ragassay.api import open_run
 from ragassay.core import HumanLabel, NothingToDo, RowResult, RowToLabel, SetupError, shorten
 from ragassay.runs.decisions import is_decision
-from ragassay.runs.label_scales import BINARY, scale_of_labels
+from ragassay.runs.label_scales import BINARY, scale_of_import, scale_of_labels
+from ragassay.scoring.label_rounds import check_chances
 from ragassay.trust.measure.run_labels import (
     check_slice,
+    check_texts,
     labelled_metric,
     labels_of_run,
     store_labels,
@@ -36,13 +38,15 @@ Path = str | os.PathLike[str]
 @dataclass(frozen=True, slots=True)
 class LabelImport:
     """The result of an import. kept: labels that are new or changed in the store. metrics: what
-    they are of.
+    they are of. scales: metric -> the values that its labels may take, () where too few labels show
+    it.
     """
 
     run: str
     file: LabelFile
     kept: int
     metrics: tuple[str, ...]
+    scales: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 def next_rows(
@@ -57,7 +61,7 @@ def next_rows(
     per_cluster: int | None = None,
     show_judge: bool = False,
     exclude: Sequence[Path] = (),
-    scale: Sequence[float] = BINARY,
+    scale: Sequence[float] = (),
     seed: int = 0,
     store: Path | None = None,
 ) -> Choice:
@@ -67,7 +71,8 @@ def next_rows(
     metric: what is to be labelled; may be left out where the run has one metric with a pass mark.
     method, audit, per_cluster: see `trust.choose`. show_judge: show what the judge said, which
     pulls people its way. Rows with a label in the store are left out, and those of the sheets in
-    `exclude`. Raises SetupError, DataError.
+    `exclude`. scale: the values a label may take, () = those of the labels that are there, else 0
+    and 1. Raises SetupError, DataError.
     """
     from ragassay.trust import sampling
 
@@ -96,8 +101,17 @@ def next_rows(
                 why=f"{len(taken)} rows are labelled or in sheets, and {name} applies to no other",
                 fix="label rows of another run, or go on with: ragassay estimate",
             )
-        clusters = _write_rows(opened, choice, output, name, scale, show_judge)
-        return replace(choice, run=opened.id, clusters=clusters)
+        points = tuple(scale) or _scale_so_far(opened, name)
+        clusters = _write_rows(opened, choice, output, name, points, show_judge)
+        return replace(choice, run=opened.id, clusters=clusters, scale=points)
+
+
+def _scale_so_far(run: Run, metric: str) -> tuple[float, ...]:
+    """The scale of the labels that a run has; 0 and 1 where it has none, or one with 0.5 too."""
+    labels = labels_of_run(run, metric)
+    points = scale_of_labels(labels, (), f"labels of run {run.id}") if labels else BINARY
+    has_middle = any(label.value == 0.5 or 0.5 in label.scale for label in labels)
+    return points if has_middle or set(points) != {0.0, 0.5, 1.0} else BINARY
 
 
 def _check_new(output: Path) -> None:
@@ -204,22 +218,31 @@ def import_labels(
                 fix=f"fill in the column {label!r}, or name another: --label",
             )
         _check_names(file.labels, decisions)
+        check_texts(opened, file)
+        check_chances(file.labels, len(known))
+        named = _named(opened, file.labels, metric, label)
         created = now_utc()
         labels = [
-            replace(label, created=label.created or created)
-            for label in _as_drawn(opened, _named(opened, file.labels, metric))
+            replace(drawn, created=drawn.created or created) for drawn in _as_drawn(opened, named)
         ]
-        # Raises for a scale that nobody named: found now, not when an estimate is made of it. The
-        # labels that are there are of the same scale.
-        for name in {label.name for label in labels}:
-            of_metric = [label for label in labels if label.name == name]
-            new = {(label.row_id, label.annotator) for label in of_metric}
-            before = labels_of_run(opened, name)
-            kept = [label for label in before if (label.row_id, label.annotator) not in new]
-            scale_of_labels([*kept, *of_metric], scale, file.source)
-        changed = store_labels(opened, labels, replace_old=replace_old)
         metrics = tuple(sorted({label.name for label in labels}))
-        return LabelImport(opened.id, file, changed, metrics)
+        scales = {name: _scale_of(opened, name, labels, scale, file.source) for name in metrics}
+        labels = [replace(label, scale=scales[label.name]) for label in labels]
+        changed = store_labels(opened, labels, replace_old=replace_old)
+        return LabelImport(opened.id, file, changed, metrics, scales)
+
+
+def _scale_of(
+    run: Run, metric: str, labels: Sequence[HumanLabel], scale: Sequence[float], source: str
+) -> tuple[float, ...]:
+    """The scale of a metric's labels that are imported. Raises as `scale_of_import`: found now, not
+    when an estimate is made of them.
+    """
+    new = [label for label in labels if label.name == metric]
+    places = {(label.row_id, label.annotator) for label in new}
+    before = labels_of_run(run, metric)
+    kept = [label for label in before if (label.row_id, label.annotator) not in places]
+    return scale_of_import(new, kept, scale, source)
 
 
 def _check_names(labels: Sequence[HumanLabel], decisions: bool) -> None:
@@ -258,15 +281,46 @@ def _as_drawn(run: Run, labels: Iterable[HumanLabel]) -> Iterator[HumanLabel]:
                 inclusion_probability=drawn.inclusion_probability,
                 stream=drawn.stream,
                 round=drawn.round,
+                pool=drawn.pool,
+                drawn=drawn.drawn,
             )
 
 
-def _named(run: Run, labels: Sequence[HumanLabel], metric: str | None) -> list[HumanLabel]:
+def _named(
+    run: Run, labels: Sequence[HumanLabel], metric: str | None, column: str
+) -> list[HumanLabel]:
     """The labels under the metric that they are of: the one that is named, else the file's.
 
-    Where the file does not say what it labels, it is the run's one metric with a pass mark.
+    Where the file does not say what it labels, it is the run's one metric with a pass mark. column:
+    of the labels, which is their name where the file does not say. Raises SetupError E0201 for a
+    metric that the run does not have.
     """
-    if metric is None and all(label.name in run.manifest.metrics for label in labels):
-        return list(labels)
-    name = labelled_metric(run, metric)
-    return [replace(label, name=name) for label in labels]
+    if metric is not None:
+        name = labelled_metric(run, metric)
+        return [replace(label, name=name) for label in labels]
+    names = {}
+    for name in {label.name for label in labels}:
+        if name in run.manifest.metrics:
+            names[name] = name
+        elif name == column:
+            names[name] = labelled_metric(run, None)
+        else:
+            names[name] = _metric_of_sheet(run, name)
+    return [replace(label, name=names[label.name]) for label in labels]
+
+
+def _metric_of_sheet(run: Run, name: str) -> str:
+    """The metric of the run that a sheet names. Raises SetupError E0201 for one of another run."""
+    try:
+        return labelled_metric(run, name)
+    except SetupError as error:
+        raise SetupError(
+            "E0201",
+            f"The sheet labels {shorten(name, 60)!r}, which the run does not measure.",
+            where="the column `metric` of the sheet",
+            why=f"run {run.id} has {', '.join(run.manifest.metrics)}",
+            fix=(
+                "import it into the run that it was written from; where its labels are of a metric"
+                " of this run, name that one with -m"
+            ),
+        ) from error

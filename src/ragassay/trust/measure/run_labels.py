@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragassay.core import HumanLabel, SetupError, nearest, shorten
+from ragassay.core import DataError, HumanLabel, SetupError, nearest, shorten
 
 if TYPE_CHECKING:
     from ragassay.api import Run
+    from ragassay.trust.label_files import LabelFile
+
+_MOST_SHOWN = 5
 
 
 def labels_of_run(run: Run, metric: str) -> tuple[HumanLabel, ...]:
@@ -75,6 +78,37 @@ def labelled_metric(run: Run, metric: str | None, *, imported: bool = False) -> 
         why=f"run {run.id} has {', '.join(names)}",
         fix="name one of them",
     )
+
+
+def check_texts(run: Run, file: LabelFile) -> None:
+    """Raise DataError E1206 for labels of other texts than those that the run judged.
+
+    A label of a response that was changed is no label of this one, whatever its id.
+    """
+    from ragassay.trust.label_sheets import text_that_differs
+
+    if not file.texts:
+        return
+    others = []
+    for row in run:
+        if row.id not in file.texts or row.sample is None:
+            continue
+        name = text_that_differs(file.texts[row.id], row.sample)
+        if name:
+            others.append(f"row {shorten(row.id, 40)!r} has another {name}")
+    if others:
+        more = "; ..." if len(others) > _MOST_SHOWN else ""
+        raise DataError(
+            "E1206",
+            f"{len(others)} of {len(file.labels)} labels are of other texts than the run judged.",
+            where=file.source,
+            why="; ".join(others[:_MOST_SHOWN]) + more,
+            fix=(
+                "import the sheet into the run that it was written from, and label the changed rows"
+                " anew (ragassay label next); where its texts were only edited, take these columns"
+                " out of the file"
+            ),
+        )
 
 
 def check_slice(run: Run, field: str | None) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.core import HumanLabel, RagAssayError, SetupError, Status
 from ragassay.runs.joined_labels import JoinedLabels, joined_labels
-from ragassay.scoring.label_rounds import drawn_label
+from ragassay.scoring.label_rounds import DrawnRows, drawn_label, drawn_rows
 
 if TYPE_CHECKING:
     from ragassay.api import Run
@@ -24,17 +24,20 @@ _UNKNOWN_RUN = "E0103"
 
 @dataclass(frozen=True, slots=True)
 class RunLabels:
-    """The labelled rows of a run. rows: as a file of labels has them. population: rows of the run
-    to which the metric applies. joined: how labels of several people were joined. tied: rows that
-    are left out, since as many people pass them as fail them and nobody decided.
+    """The labelled rows of a run. rows: as a file of labels has them. drawn: how they were drawn.
+    joined: how labels of several people were joined. tied: rows that are left out, since as many
+    people pass them as fail them and nobody decided. scale: the values that labels may take; cut:
+    from which on a row passes, None where that is not known.
     """
 
     run: str
     metric: str
     rows: Sequence[dict[str, object]]
-    population: int
+    drawn: DrawnRows
     joined: JoinedLabels
     tied: int = 0
+    scale: tuple[float, ...] = ()
+    cut: float | None = None
 
     @property
     def source(self) -> str:
@@ -91,7 +94,7 @@ def _labels_of(run: Run, metric: str | None, cut: float | None) -> RunLabels:
     name = labelled_metric(run, metric, imported=True)
     labels = imported_labels(run, name)
     # Raises for a scale that nobody named.
-    scale_of_labels(labels, (), f"the labels of run {run.id}")
+    scale = scale_of_labels(labels, (), f"the labels of run {run.id}")
     by_row: dict[str, list[HumanLabel]] = {}
     for label in labels:
         by_row.setdefault(label.row_id, []).append(label)
@@ -102,7 +105,7 @@ def _labels_of(run: Run, metric: str | None, cut: float | None) -> RunLabels:
             continue
         applicable.append(row)
     clusters = {row.id: row.sample.cluster for row in applicable if row.sample is not None}
-    least = _cut(labels, cut)
+    least = _cut(scale, cut)
     joined = _joined(labels, clusters, least)
     rows: list[dict[str, object]] = []
     tied = 0
@@ -113,7 +116,9 @@ def _labels_of(run: Run, metric: str | None, cut: float | None) -> RunLabels:
             tied += 1
             continue
         rows.append({**to_record(row.sample), **_label_cells(by_row[row.id], joined, least)})
-    return RunLabels(run.id, name, rows, len(applicable), joined, tied)
+    own = [label for label in labels if label.row_id in clusters]
+    drawn = drawn_rows(own, len(applicable))
+    return RunLabels(run.id, name, rows, drawn, joined, tied, scale, least)
 
 
 def _is_tied(labels: Sequence[HumanLabel], cut: float | None) -> bool:
@@ -123,14 +128,14 @@ def _is_tied(labels: Sequence[HumanLabel], cut: float | None) -> bool:
     return 2 * sum(label.value >= cut for label in labels) == len(labels)
 
 
-def _cut(labels: Sequence[HumanLabel], cut: float | None) -> float | None:
+def _cut(scale: Sequence[float], cut: float | None) -> float | None:
     """From which label on a row passes; None where that is not known yet."""
     from ragassay.runs.label_scales import default_cut
 
     if cut is not None:
         return cut
     try:
-        return default_cut(sorted({label.value for label in labels}))
+        return default_cut(scale)
     except RagAssayError:
         return None
 
@@ -166,4 +171,6 @@ def _label_cells(
         cells["inclusion_probability"] = drawn.inclusion_probability
         cells["round"] = drawn.round
         cells["stream"] = drawn.stream
+        cells["pool"] = drawn.pool
+        cells["drawn"] = drawn.drawn
     return cells

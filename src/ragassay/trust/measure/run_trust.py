@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ragassay.api import open_run
-from ragassay.core import CorrectedFigure, Figure, RowResult
+from ragassay.core import CorrectedFigure, Figure, RagAssayError, RowResult
+from ragassay.runs.label_scales import scale_of_labels, scale_words
+from ragassay.scoring.design_with_judge import plan_with_judge
 from ragassay.scoring.error_groups import ErrorGroup, error_groups
 from ragassay.trust.measure.run_labels import labelled_metric, labels_of_run
+from ragassay.trust.measure.strength import JudgeStrength, judge_strength
 
 if TYPE_CHECKING:
     from ragassay.api import Run
     from ragassay.scoring.arrays import BoolArray
+    from ragassay.scoring.label_rounds import DrawnRows
     from ragassay.scoring.labellers import LabellerModel
     from ragassay.trust.alignment import Aligned
 
@@ -58,7 +62,7 @@ class RunTrust:
     reaches: to within what they bring it. notes: what to beware of. next:
     the command that comes next. worth: where rows are weighted by their chances, how many rows of
     equal chance say as much. labellers: the errors of each person, where three or more labelled
-    enough of the same rows.
+    enough of the same rows. scale: of the labels, and from which one on a row passes, in words.
     """
 
     run: str
@@ -78,6 +82,7 @@ class RunTrust:
     next: str = ""
     worth: float | None = field(default=None)
     labellers: LabellerModel | None = None
+    scale: str = ""
 
 
 def judge_trust(
@@ -154,7 +159,7 @@ def _with_labels(run: Run, metric: str, draws: int, seed: int) -> RunTrust:
         groups = _groups(context.aligned()[0], context.table.ids, rows)
     figures = tuple(f for name in SHOWN if (f := judge.figure(name)) is not None)
     left = len(rows) - len(context.table)
-    more, reaches = _more_labels(corrected, left)
+    more, reaches = _more_labels(corrected, _strength(run, metric), context.table.drawn, left)
     return RunTrust(
         run=run.id,
         metric=metric,
@@ -162,7 +167,7 @@ def _with_labels(run: Run, metric: str, draws: int, seed: int) -> RunTrust:
         rows=len(rows),
         labels=len(context.table),
         people=len({label.annotator for label in given}),
-        drawn=_drawn_words(context.table.drawn.chance, context.table.drawn.equal, len(rows)),
+        drawn=_drawn_words(context.table.drawn, len(rows)),
         figures=figures,
         corrected=corrected,
         groups=groups,
@@ -173,17 +178,37 @@ def _with_labels(run: Run, metric: str, draws: int, seed: int) -> RunTrust:
         next=_next(run.id, metric, more, left, corrected),
         worth=judge.worth,
         labellers=context.labellers,
+        scale=scale_words(scale_of_labels(given, (), f"labels of run {run.id}")),
     )
 
 
-def _drawn_words(chance: Mapping[str, float], equal: bool, rows: int) -> str:
-    if not chance:
+def _strength(run: Run, metric: str) -> JudgeStrength | None:
+    """How much labelling the judge spares; None where the labels do not show it."""
+    try:
+        return judge_strength(run, metric=metric)
+    except RagAssayError:
+        return None
+
+
+def _drawn_words(drawn: DrawnRows, rows: int) -> str:
+    if not drawn.chance:
         return "the labels do not say how their rows were drawn: taken as drawn at random"
-    if len(chance) >= rows:
+    if len(drawn.chance) >= rows:
         return "every row is labelled"
-    if equal:
-        return "drawn with one chance for all rows"
-    return "drawn with unequal chances, and weighted by them"
+    if drawn.equal:
+        words = "drawn with one chance for all rows"
+    elif drawn.before:
+        words = (
+            f"{drawn.before} were labelled before the others were drawn, and stand for themselves;"
+            " weighted by their chances"
+        )
+    else:
+        words = "drawn with unequal chances, and weighted by them"
+    if drawn.unknown:
+        words += f"; {drawn.unknown} without a chance are left out beside them"
+    if drawn.waiting:
+        words += f"; {drawn.waiting} that were drawn have no label"
+    return words
 
 
 def _groups(
@@ -278,20 +303,51 @@ def _slice_groups(
             yield f"{name} = {value}", known, np.array([each == value for each in values])
 
 
-def _more_labels(corrected: CorrectedFigure | None, left: int) -> tuple[int | None, float]:
+def _more_labels(
+    corrected: CorrectedFigure | None, strength: JudgeStrength | None, drawn: DrawnRows, left: int
+) -> tuple[int | None, float]:
     """Labels still needed until the corrected rate is known to within `CLOSE`, at most of all rows
     that are left; and to within what they bring it.
 
-    The width of an interval falls as the root of the number of labels.
+    What they have to be worth is what `ragassay plan-labels width --run` says; all that are left
+    where even these would not do.
     """
-    if corrected is None or corrected.interval is None or not corrected.labels:
+    if corrected is None or corrected.interval is None or strength is None:
         return None, CLOSE
     half = (corrected.interval.high - corrected.interval.low) / 2
-    needed = math.ceil(corrected.labels * (half / CLOSE) ** 2)
-    more = max(0, needed - corrected.labels)
+    if half <= CLOSE:
+        return 0, CLOSE
+    rows, worth = corrected.rows, float(corrected.labels)
+    # Labels that do not say how they were drawn stand for themselves as soon as a sheet does.
+    certain = corrected.labels
+    so_far = 0.0
+    if drawn.chance:
+        certain, worth = drawn.before, drawn.worth
+        so_far = _drawn_to_be_worth(worth, certain, rows)
+    try:
+        planned = plan_with_judge(
+            "width",
+            correlation=strength.correlation,
+            rows=strength.rows,
+            half_width=CLOSE,
+            rate=strength.rate,
+        )
+        # The plan knows the formula alone: by the interval there is, one label at least is missing.
+        more = max(1.0, _drawn_to_be_worth(planned.labels, certain, rows) - so_far)
+    except ValueError:
+        more = math.inf
     if more <= left:
-        return more, CLOSE
-    return left, half * math.sqrt(corrected.labels / (corrected.labels + left))
+        return math.ceil(more), CLOSE
+    return left, half * math.sqrt(worth / (worth + left))
+
+
+def _drawn_to_be_worth(worth: float, certain: int, rows: int) -> float:
+    """How many rows drawn from those that are left are worth so many of one chance, beside labels
+    that stand for themselves: m rows of weight (rows - certain) / m and `certain` of weight 1 are
+    worth rows^2 / (certain + (rows - certain)^2 / m) by Kish (1965).
+    """
+    room = rows**2 / worth - certain
+    return (rows - certain) ** 2 / room if room > 0 else math.inf
 
 
 def _uses(
@@ -312,15 +368,18 @@ def _uses(
 
 def _use_corrected(corrected: CorrectedFigure) -> Use:
     what = f"the corrected {corrected.of}, and gates on it"
-    if corrected.value is None or corrected.interval is None:
-        return Use(what, False, corrected.why or "no interval can be given")
+    if corrected.doubt or corrected.interval is None:
+        return Use(what, False, corrected.doubt)
     half = (corrected.interval.high - corrected.interval.low) / 2
-    return Use(what, True, f"known to within {half:.3f}")
+    known = f"known to within {half:.3f}"
+    if corrected.waiting:
+        known += f", if the {corrected.waiting} drawn without a label are like the others"
+    return Use(what, True, known)
 
 
 def _use_alone(corrected: CorrectedFigure) -> Use:
     what = f"the {corrected.of} as the judge says it"
-    if corrected.interval is None or corrected.judge is None:
+    if corrected.doubt or corrected.interval is None or corrected.judge is None:
         return Use(what, False, "it is not known how far it is off")
     low = corrected.judge - corrected.interval.high
     high = corrected.judge - corrected.interval.low

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class JudgeStrength:
     """What a plan for more labels takes from a run.
 
-    correlation: of the judge's verdicts with people's labels, as the corrected rate shows it. rows:
+    correlation: of the judge's verdicts with people's labels, weighted by the rows' chances. rows:
     of the run; labels: that it has; rate: the corrected one.
     """
 
@@ -36,19 +36,17 @@ def judge_strength(
     """The strength of a run's judge, from its imported labels. Raises as `estimate`, and DataError
     E0605 for too few labels to tell.
     """
-    from ragassay.scoring.design_with_judge import correlation_of
-
     correction = estimate(run, metric=metric, store=store)
     found = correction.estimate
-    worth = found.effective_labels
-    if worth is None or found.value is None or found.n_labelled < 2:
+    if found.interval is None or found.value is None or found.n_labelled < 2:
         raise DataError(
             "E0605",
             "These labels do not show how strong the judge is.",
             why=found.reason or f"{found.n_labelled} labels",
             fix="label 50 rows or more, or give --judge-correlation",
         )
-    correlation = correlation_of(found.n_labelled, worth, correction.rows)
+    # A judge that says the same of all rows, or people who do, spare no label.
+    correlation = correction.correlation or 0.0
     # A rate of 0 or 1 has no spread to plan with: at most the last of the labels was another.
     edge = 1 / (found.n_labelled + 2)
     rate = min(1 - edge, max(edge, found.value))

@@ -45,7 +45,7 @@ def in_words_of_a_request(
         error.fix = "name the values that a label may take in `scale`, the same with every request"
     elif error.code in _REMEDIES:
         error.fix = _REMEDIES[error.code]
-    elif re.search(r"(?:^|\s)--\w|ragassay ", error.fix):
+    elif re.search(r"(?:^|\s)--\w|ragassay |mapping=|slices=|make_ids=", error.fix):
         error.fix = _ELSE
     return error
 
