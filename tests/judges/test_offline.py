@@ -292,7 +292,8 @@ def test_it_names_itself_its_model_and_its_measured_agreement_and_never_an_llm()
     said = JUDGE.agreement.split("; ")
     assert said[:2] == ["support: balanced accuracy .78 [.76, .80]", "relevance: AUC .8"]
     assert said[2].startswith(
-        "correctness: a rule, half of the words of every statement and none of its facts another:"
+        "correctness: a rule, half of the words of every statement or its sense, and none of its"
+        " facts another:"
     )
     assert OfflineJudge("v1", {}, RUBRICS).agreement.startswith(
         "unmeasured on data like yours; correctness: a rule"
