@@ -25,7 +25,7 @@ from training.combine import Figures, fit, line_inputs  # noqa: E402
 from training.learn import predict  # noqa: E402
 from training.measure import by_set, support_odds  # noqa: E402
 from training.network import load  # noqa: E402
-from training.prepare_pairs import figure_names  # noqa: E402
+from training.prepare_pairs import arguments, figure_names  # noqa: E402
 from training.prepare_pairs import load as prepared  # noqa: E402
 from training.train_network import again, taken  # noqa: E402
 
@@ -33,7 +33,7 @@ SHARES = (0.0, 0.1, 0.3, 1.0)
 
 
 def main() -> None:
-    options, out, run = again(__doc__)
+    options, out, run = again(arguments(__doc__))
     human, made = prepared(options.work, "train"), prepared(options.work, "made")
     aside = [p for p in development(options.work) if p.task == "support"]
     own = [p for p in aside if not p.source.startswith("made:")]

@@ -140,7 +140,11 @@ def is_computed(
     is_told = _CALCULATES.search(text) is not None
     counts = wanted.measure not in (COUNT, ORDINAL)
     factors_of = ("percent", COUNT) if counts else ("percent",)
-    mine = [other.written for other in here if is_told or other.measure in factors_of]
+    mine = [
+        other.written
+        for other in here
+        if is_told or other.measure in factors_of or _is_paid_for(text, wanted, other)
+    ]
     alike = {other.low for other in (*here, *stated) if other.measure == wanted.measure}
     written = {other.written for other in (*here, *stated) if other.measure == wanted.measure}
     shares = [value / 100 for value in mine]
@@ -155,6 +159,13 @@ def is_computed(
     if is_told and (_is_sum(wanted.low, alike, alike) or _is_sum(wanted.written, mine, mine)):
         return True
     return is_told and _is_ratio(wanted.written, mine, written)
+
+
+def _is_paid_for(text: str, price: Quantity, time: Quantity) -> bool:
+    """Whether a time is how much of something a price is for: "two nights cost 160 dollars"."""
+    before = text[: time.start].rstrip().lower()
+    is_amount = before == "" or before.endswith((" for", "all", "."))
+    return price.measure.startswith("money") and time.measure == "time" and is_amount
 
 
 _CONSTANTS = (
