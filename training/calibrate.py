@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 from training.combine import Figures, Line, fit, line_inputs, save  # noqa: E402
-from training.learn import predict  # noqa: E402
+from training.learn import apart, joined, predict  # noqa: E402
 from training.measure import auroc, balanced_accuracy, by_set, calibration_error  # noqa: E402
 from training.network import load as network_from  # noqa: E402
 from training.pairs import Pair  # noqa: E402
@@ -99,8 +99,8 @@ def main() -> None:
         figure_names(options.work),
     )
     network = network_from(out / "model.safetensors")
-    logits = predict(network, dev)
-    mean = predict(network, dev, pool="mean")
+    each = predict(network, apart(dev))
+    logits, mean = joined(dev, each), joined(dev, each, "mean")
     lines = {}
     for task in ("support", "relevance", "answer"):
         at = np.array([p.task == task for p in dev])
