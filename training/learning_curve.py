@@ -21,7 +21,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 import numpy as np  # noqa: E402
 from training.calibrate import LOOKED_AT, development  # noqa: E402
-from training.combine import Figures, fit, line_inputs  # noqa: E402
+from training.combine import NETWORK, Figures, fit, line_inputs  # noqa: E402
 from training.learn import predict  # noqa: E402
 from training.measure import by_set, support_odds  # noqa: E402
 from training.network import load  # noqa: E402
@@ -52,7 +52,14 @@ def main() -> None:
         # from more of them.
         figures = Figures([p for p in human if p.task == "support"])
         names = figure_names(options.work)["support"]
-        line = fit("support", names, figures, [aside[i] for i in used], logits[used])
+        line = fit(
+            "support",
+            names,
+            figures,
+            [aside[i] for i in used],
+            logits[used],
+            network=NETWORK["support"],
+        )
         p = line.probability(line_inputs(own, told))
         _, _, best, area = by_set(sources, y, support_odds(told))["macro"]
         _, accuracy, _, whole = by_set(sources, y, p, line.cut)["macro"]

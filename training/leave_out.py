@@ -27,7 +27,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from benchmarks.offline_judge.figures import Sample, mean_over, shown  # noqa: E402
 from training.calibrate import LOOKED_AT, development  # noqa: E402
-from training.combine import Figures, Line, fit, line_inputs  # noqa: E402
+from training.combine import NETWORK, Figures, Line, fit, line_inputs  # noqa: E402
 from training.export_model import find_model  # noqa: E402
 from training.learn import predict  # noqa: E402
 from training.network import Network, load  # noqa: E402
@@ -61,7 +61,12 @@ def line_without(leave: Collection[str], work: Path, network: Network) -> Line:
         if p.task == "support" and p.source not in LOOKED_AT and not of_set(p, leave)
     ]
     return fit(
-        "support", figure_names(work)["support"], Figures(learned), aside, predict(network, aside)
+        "support",
+        figure_names(work)["support"],
+        Figures(learned),
+        aside,
+        predict(network, aside),
+        network=NETWORK["support"],
     )
 
 
