@@ -31,9 +31,9 @@ from ragassay.judges.text_rules.abstention import declines
 from ragassay.scoring import tokens
 
 MARK = 0.5
-# From which probability on the response says a statement in other words. Chosen on development rows
-# of evouna and openqa_eval: a lower one calls more wrong answers right.
-SAID = 0.6
+# From which probability on the response says a statement in other words. On 1,198 development rows
+# of evouna and openqa_eval marks from 0.4 to 0.8 change kappa by 0.03 at most.
+SAID = 0.5
 # benchmarks/results/answer_overlap.md, the rows on this rule: evouna NQ and TQ, openqa_eval.
 AGREEMENT = (
     "a rule, half of the words of every statement or its sense, and none of its facts another:"
