@@ -10,6 +10,7 @@ of the network beside the figures. begin and scifact are looked at, not fitted o
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,8 +20,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
-from training.combine import Figures, Line, fit, line_inputs, save  # noqa: E402
-from training.learn import predict  # noqa: E402
+from training.combine import NETWORK, Figures, Line, fit, line_inputs, save  # noqa: E402
+from training.learn import apart, joined, predict  # noqa: E402
 from training.measure import auroc, balanced_accuracy, by_set, calibration_error  # noqa: E402
 from training.network import load as network_from  # noqa: E402
 from training.pairs import Pair  # noqa: E402
@@ -88,6 +89,21 @@ def left_out(
     return float(accuracy), float(area)
 
 
+def of_sentences(weights: Path, dev: Sequence[Pair], kept: Path) -> NDArray[np.float32]:
+    """Logits of every sentence of the rows. They take ten minutes, so they are kept beside the hash
+    of the weights.
+    """
+    digest = hashlib.sha256(weights.read_bytes()).hexdigest()
+    parts = apart(dev)
+    if kept.exists():
+        with np.load(kept) as stored:
+            if str(stored["weights"]) == digest and len(stored["logits"]) == len(parts):
+                return np.asarray(stored["logits"], np.float32)
+    each = predict(network_from(weights), parts)
+    np.savez(kept, weights=digest, logits=each)
+    return each
+
+
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--out", type=Path)
@@ -98,9 +114,8 @@ def main() -> None:
         development(options.work),
         figure_names(options.work),
     )
-    network = network_from(out / "model.safetensors")
-    logits = predict(network, dev)
-    mean = predict(network, dev, pool="mean")
+    each = of_sentences(out / "model.safetensors", dev, options.work / "dev_logits.npz")
+    logits, mean = joined(dev, each), joined(dev, each, "mean")
     lines = {}
     for task in ("support", "relevance", "answer"):
         at = np.array([p.task == task for p in dev])
@@ -108,7 +123,9 @@ def main() -> None:
         learned = [p for p in train if p.task == task]
         used = np.array([p.source not in LOOKED_AT for p in pairs])
         kept = [p for p in pairs if p.source not in LOOKED_AT]
-        lines[task] = fit(task, names[task], Figures(learned), kept, logits[at][used])
+        lines[task] = fit(
+            task, names[task], Figures(learned), kept, logits[at][used], network=NETWORK.get(task)
+        )
         human = np.array([not p.source.startswith("made:") for p in pairs])
         told(
             [p for p, kept in zip(pairs, human, strict=True) if kept],

@@ -102,17 +102,20 @@ def packed(
 ) -> dict[str, Array]:
     """The arrays of weights.npz. used: which words of the vocabulary a text can have."""
     words = base[WORDS]
-    scale = np.abs(words).max(axis=1, keepdims=True) / np.float32(127)
+    # 16 bits for scales and positions: the files may take 25 MB in all.
+    scale = (np.abs(words).max(axis=1, keepdims=True) / np.float32(127)).astype(np.float16)
     encoder = arrays(base, int8=True)
     judges = arrays(judge, int8=True, heard=heard)
     return {
         "words": (
-            np.where(used[:, None], np.clip(np.rint(words / scale), -127, 127), 0).astype(np.int8)
+            np.where(
+                used[:, None], np.clip(np.rint(words / scale.astype(np.float32)), -127, 127), 0
+            ).astype(np.int8)
         ),
-        "words.scale": scale.astype(np.float32),
+        "words.scale": scale,
         # One text, one segment: the segment embedding is a constant, so it is added to the
         # positions once, here.
-        "encoder.positions": base[POSITIONS][:SENTENCE] + base[TYPES][0],
+        "encoder.positions": (base[POSITIONS][:SENTENCE] + base[TYPES][0]).astype(np.float16),
         "judge.positions": judge[POSITIONS][:LONGEST].astype(np.float16),
         **{f"encoder/{name}": value for name, value in encoder.items()},
         **{

@@ -26,6 +26,8 @@ from training.measure import support_odds
 from training.network import LAYERS, Network
 from training.pairs import PAD, Pair
 
+Pool = Literal["lowest", "mean"]
+
 # Seconds between two lines of progress, two looks at development rows at least; looks take a tenth
 # of the time at most.
 TOLD, LOOKED, LOOKS = 60.0, 900.0, 0.1
@@ -313,33 +315,43 @@ def train(
     looks.look(network, "after")
 
 
+def apart(pairs: Sequence[Pair]) -> list[Pair]:
+    """The sentences of texts that have several, and the other texts as they are."""
+    return [part._replace(sentences=()) for p in pairs for part in (p.sentences or (p,))]
+
+
+def joined(
+    pairs: Sequence[Pair], each: NDArray[np.float32], pool: Pool = "lowest"
+) -> NDArray[np.float32]:
+    """Logits of texts from `each`, those of their sentences: of the least supported one, or their
+    mean, and the spans over all of them.
+    """
+    odds, parts = support_odds(each), [p.sentences or (p,) for p in pairs]
+    result = np.zeros((len(pairs), 6), np.float32)
+    at = 0
+    for i, mine in enumerate(parts):
+        ats = range(at, at + len(mine))
+        lowest = min(ats, key=lambda n: odds[n])
+        result[i, :3] = each[lowest, :3] if pool == "lowest" else each[ats, :3].mean(0)
+        result[i, 3:5] = each[ats, 3:5].max(0)
+        result[i, 5] = np.average(each[ats, 5], weights=[p.text for p in mine])
+        at += len(mine)
+    return result
+
+
 @torch.no_grad()
 def predict(
     network: Network,
     pairs: Sequence[Pair],
     tokens: int = 16384,
-    *,
-    pool: Literal["lowest", "mean"] = "lowest",
 ) -> NDArray[np.float32]:
     """[n, 6] logits: the three of support, or that of the task and two zeros; then the span head's
     highest, second highest and mean logit over the text's tokens. Of a text with sentences those of
-    the least supported one, or their mean, and the spans over all of them.
+    the least supported one.
     """
     network.eval()
     if any(p.sentences for p in pairs):
-        owners = [(i, p) for i, whole in enumerate(pairs) for p in (whole.sentences or (whole,))]
-        each = predict(network, [p._replace(sentences=()) for _, p in owners], tokens)
-        odds, lengths = support_odds(each), np.array([p.text for _, p in owners])
-        joined = np.zeros((len(pairs), 6), np.float32)
-        mine: dict[int, list[int]] = defaultdict(list)
-        for at, (i, _) in enumerate(owners):
-            mine[i].append(at)
-        for i, ats in mine.items():
-            lowest = min(ats, key=lambda at: odds[at])
-            joined[i, :3] = each[lowest, :3] if pool == "lowest" else each[ats, :3].mean(0)
-            joined[i, 3:5] = each[ats, 3:5].max(0)
-            joined[i, 5] = np.average(each[ats, 5], weights=lengths[ats])
-        return joined
+        return joined(pairs, predict(network, apart(pairs), tokens))
     device = next(network.parameters()).device
     result = np.zeros((len(pairs), 6), np.float32)
     order = sorted(range(len(pairs)), key=lambda i: (pairs[i].task, len(pairs[i].ids)))

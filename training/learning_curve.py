@@ -21,11 +21,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 import numpy as np  # noqa: E402
 from training.calibrate import LOOKED_AT, development  # noqa: E402
-from training.combine import Figures, fit, line_inputs  # noqa: E402
+from training.combine import NETWORK, Figures, fit, line_inputs  # noqa: E402
 from training.learn import predict  # noqa: E402
 from training.measure import by_set, support_odds  # noqa: E402
 from training.network import load  # noqa: E402
-from training.prepare_pairs import figure_names  # noqa: E402
+from training.prepare_pairs import arguments, figure_names  # noqa: E402
 from training.prepare_pairs import load as prepared  # noqa: E402
 from training.train_network import again, taken  # noqa: E402
 
@@ -33,7 +33,7 @@ SHARES = (0.0, 0.1, 0.3, 1.0)
 
 
 def main() -> None:
-    options, out, run = again(__doc__)
+    options, out, run = again(arguments(__doc__))
     human, made = prepared(options.work, "train"), prepared(options.work, "made")
     aside = [p for p in development(options.work) if p.task == "support"]
     own = [p for p in aside if not p.source.startswith("made:")]
@@ -52,7 +52,14 @@ def main() -> None:
         # from more of them.
         figures = Figures([p for p in human if p.task == "support"])
         names = figure_names(options.work)["support"]
-        line = fit("support", names, figures, [aside[i] for i in used], logits[used])
+        line = fit(
+            "support",
+            names,
+            figures,
+            [aside[i] for i in used],
+            logits[used],
+            network=NETWORK["support"],
+        )
         p = line.probability(line_inputs(own, told))
         _, _, best, area = by_set(sources, y, support_odds(told))["macro"]
         _, accuracy, _, whole = by_set(sources, y, p, line.cut)["macro"]

@@ -117,11 +117,12 @@ class Again(NamedTuple):
     steps: int
 
 
-def again(text: str | None) -> tuple[argparse.Namespace, Path, Callable[[list[Pair]], Again]]:
+def again(
+    parser: argparse.ArgumentParser,
+) -> tuple[argparse.Namespace, Path, Callable[[list[Pair]], Again]]:
     """The options of a step that runs the second stage again, the checkpoint's folder, and how the
     stage is run on pairs: from `--start`, at `--scale`, with `--replay`.
     """
-    parser = arguments(text)
     parser.add_argument("--out", type=Path)
     parser.add_argument(
         "--scale", type=float, default=1.0, help="share of the second stage's steps"

@@ -36,7 +36,7 @@ RESULTS = ROOT / "benchmarks/results"
 
 from ragassay.core import Request, Sample
 from ragassay.judges import declines
-from ragassay.judges.offline.word_overlap import calls_of, shares_of, wrong_fact
+from ragassay.judges.offline.word_overlap import SAID, calls_of, shares_of, wrong_fact
 from ragassay.metrics.graph.statements import statements_of
 from ragassay.models import offline
 from ragassay.models.offline.engine import Engine
@@ -61,25 +61,26 @@ def squad_recall(response: str, gold: list[str]) -> float | None:
 
 @cache
 def judged_offline(response: str, reference: str, question: str) -> float | None:
-    """What the offline judge of `correctness` goes by: the least gold-token recall of the
-    reference's statements; 0 for a response that declines, and for one with a wrong fact.
+    """Whether the offline judge of `correctness` calls a response right: 1 or 0; None where the
+    reference holds no word.
     """
     statements = statements_of(Sample("row", reference=reference))
-    shares = shares_of(response, statements)
-    if not shares:
+    if not shares_of(response, statements):
         return None
-    least = min(share for share, _ in shares)
-    if declines(response) or least < MARK:
+    if declines(response):
         return 0.0
     inputs: dict[str, str | tuple[str, ...]] = {
         "question": question,
         "response": response,
         "statements": statements,
     }
-    request = Request("correctness", inputs)
-    replies = [engine().answer(call) for call in calls_of(request)]
-    with_words = [statement for _, statement in shares]
-    return 0.0 if wrong_fact(response, with_words, replies) else least
+    calls = calls_of(Request("correctness", inputs))
+    facts = [engine().answer(call) for call in calls if call.task == "facts"]
+    with_words = [statement for _, statement in shares_of(response, statements)]
+    if wrong_fact(response, with_words, facts, question):
+        return 0.0
+    said = (engine().answer(call).probability for call in calls if call.task == "support")
+    return float(all(probability >= SAID for probability in said))
 
 
 @lru_cache(maxsize=1)

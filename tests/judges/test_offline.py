@@ -25,6 +25,7 @@ from ragassay.core import (
     Status,
 )
 from ragassay.judges import OfflineJudge, RubricRegistry, answers_offline
+from ragassay.judges.offline.word_overlap import shares_of
 from ragassay.judges.text_rules.sentences import sentences
 from ragassay.models.offline import OfflineModel
 from ragassay.scoring import token_recall
@@ -291,7 +292,8 @@ def test_it_names_itself_its_model_and_its_measured_agreement_and_never_an_llm()
     said = JUDGE.agreement.split("; ")
     assert said[:2] == ["support: balanced accuracy .78 [.76, .80]", "relevance: AUC .8"]
     assert said[2].startswith(
-        "correctness: a rule, half of the words of every statement and none of its facts another:"
+        "correctness: a rule, half of the words of every statement or its sense, and none of its"
+        " facts another:"
     )
     assert OfflineJudge("v1", {}, RUBRICS).agreement.startswith(
         "unmeasured on data like yours; correctness: a rule"
@@ -506,21 +508,33 @@ def test_a_response_is_right_when_it_has_half_of_the_words_of_every_statement(
         "response": response,
         "statements": statements,
     }
-    # What has the words is set beside the statements by the reader of facts, in both directions.
     with_words = [text for text in statements if text != "..."]
-    nothing_denied = (MatchReply(1.0),) * (len(with_words) + 1)
-    two, other = (
-        run(make(name, **inputs), replies=nothing_denied)
-        for name in ("correctness", "correctness_3")
-    )
+    # The facts of both sides are set beside each other; what has few words may say it otherwise.
     beside = [MatchCall("facts", text, (response,), "q?") for text in with_words]
     beside.append(MatchCall("facts", response, tuple(with_words), "q?"))
-    assert two[0] == other[0] == (beside if yes_no == "yes" else [])
+    few = [share < 0.5 for share, _ in shares_of(response, with_words)]
+    said = [text for text, is_few in zip(with_words, few, strict=True) if is_few]
+    asked = [*beside, *(MatchCall("support", text, (response,), "q?") for text in said)]
+    replies = (MatchReply(1.0),) * len(beside) + (MatchReply(0.59),) * len(said)
+    two, other = (
+        run(make(name, **inputs), replies=replies) for name in ("correctness", "correctness_3")
+    )
+    assert two[0] == other[0] == ([] if three == "not_attempted" else asked)
     assert (two[1][0].rating, two[1][0].passes) == (yes_no, yes_no == "yes")
     assert (other[1][0].rating, other[1][0].passes) == (three, three == "correct")
     assert two[1][0].probability is None
     if response.startswith("I don't"):
         assert two[1][0].flags == ("declined",)
+
+
+def test_a_statement_without_its_words_may_be_said_in_other_ones() -> None:
+    request = make("correctness", question="q?", response="Two weeks.", statements=("14 days",))
+    nothing_denied = (MatchReply(1.0), MatchReply(1.0))
+    _, (judgment,) = run(request, replies=(*nothing_denied, MatchReply(0.6)))
+    assert judgment.passes
+    assert "says it in other words: probability 0.60" in judgment.rationale
+    long = make("correctness", question="q?", response="Two weeks.", statements=("14 days " * 200,))
+    assert run(long)[0] == []
 
 
 def test_the_rule_computes_gold_token_recall() -> None:

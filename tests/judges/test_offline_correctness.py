@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -48,6 +49,15 @@ ROWS = {
     ),
     "with an admission": ("It opened in 1937.", "In 1937. I do not know the exact day.", True),
     "a name without its place": ("Madison, Wisconsin", "Madison", True),
+    "the same amount in a sign": ("9 euros a month.", "The Basic plan costs €9 monthly.", True),
+    "another amount in a sign": ("9 euros a month.", "The Basic plan costs €8 monthly.", False),
+    "the same length": ("2.7 kilometres", "It is 2700 m long.", True),
+    "a last name": ("Johann Wolfgang von Goethe", "Goethe wrote it.", True),
+    "another author": ("Johann Wolfgang von Goethe", "Schiller wrote it.", False),
+    "the same period": ("Within 14 days.", "Two weeks at most.", True),
+    "another period": ("Within 14 days.", "Two months at most.", False),
+    "other words": ("The size of the vehicle", "On how large the vehicle is.", True),
+    "a word that is all stop words": ("IT", "It is the IT.", True),
 }
 
 
@@ -66,6 +76,19 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, RowRe
 def test_facts_decide_before_words_do(judged: dict[str, RowResult], name: str) -> None:
     (score,) = judged[name].scores
     assert score.verdict is (Verdict.PASS if ROWS[name][2] else Verdict.FAIL), score.rationale
+
+
+def test_the_other_one_of_two_that_were_asked_about_is_wrong(tmp_path: Path) -> None:
+    question = "Which city is bigger, Alton or Berwick?"
+    rows = [
+        {"question": question, "reference": "Alton is bigger.", "response": response}
+        for response in ("Berwick is bigger.", "Alton is.", "Alton is bigger than Berwick.")
+    ]
+    with ragassay.evaluate(rows, metrics="correctness", store=tmp_path / "s.db") as run:
+        scores = [row.scores[0] for row in run.rows()]
+    assert [score.verdict for score in scores] == [Verdict.FAIL, Verdict.PASS, Verdict.PASS]
+    said = 'The reference chooses "Alton"; the response chooses "Berwick".'
+    assert scores[0].rationale == said
 
 
 def test_the_rationale_names_the_fact(judged: dict[str, RowResult]) -> None:

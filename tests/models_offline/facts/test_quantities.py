@@ -144,6 +144,9 @@ def test_a_sum_a_difference_and_a_product_follow_where_the_claim_calculates() ->
     text = "Two nights cost 160 dollars."
     nights, price = quantities(text)
     assert is_computed(text, price, [nights], stated)
+    text = "Within two nights you pay 160 dollars."
+    nights, price = quantities(text)
+    assert not is_computed(text, price, [nights], stated)
 
 
 @given(st.integers(0, 999_999_999))

@@ -40,7 +40,41 @@ def findings(
     return checker.findings(call, read(passages))
 
 
+_MOTOR = "The guarantee is 5 years on the motor and 2 years on all other parts."
+_SENSE = "The head of sales reports to the finance director."
+_MOVED = "The head office moved from Porto to Lisbon in 2018."
+_HOURS = "The pool opens at 7 am and closes at 9 pm."
 CONFLICTS = {
+    "a sum of other numbers": (
+        "The guarantee is 7 years on the motor and 2 years on all other parts.",
+        _MOTOR,
+        "5 years",
+    ),
+    "a product of other numbers": (
+        "The guarantee is 10 years on the motor and 2 years on all other parts.",
+        _MOTOR,
+        "5 years",
+    ),
+    "a product of counts": (
+        "The house has 8 bedrooms and 2 bathrooms.",
+        "The house has 4 bedrooms and 2 bathrooms.",
+        "4",
+    ),
+    "roles without names": ("The finance director reports to the head of sales.", _SENSE, _SENSE),
+    "active and passive": (
+        "Verrocchio was taught by Leonardo da Vinci in Florence.",
+        "Verrocchio taught Leonardo da Vinci in Florence.",
+        "Verrocchio taught Leonardo da Vinci in Florence.",
+    ),
+    "where it was before": ("Since 2018 the head office is in Porto.", _MOVED, _MOVED),
+    "mainly of a small share": (
+        "It consists mainly of methane.",
+        "It consists of about 95 % nitrogen and 5 % methane.",
+        "5 %",
+    ),
+    "open until it opens": ("The pool is open until 7 am.", _HOURS, "9 pm."),
+    "open until another time": ("The pool is open until 10 pm.", _HOURS, "9 pm."),
+    "closes when it opens": ("It closes at 7 am.", "It is open from 7 am until 9 pm.", "9 pm."),
     "number": ("It is 27 kilometres long.", "The bridge is 2.7 kilometres long.", "2.7 kilometres"),
     "unit": ("Batteries last 10 hours.", "The batteries last 10 days.", "10 days"),
     "number of another": (
@@ -276,6 +310,35 @@ def test_a_fact_that_the_passages_deny_is_found_with_its_place(
 
 
 AGREEING = {
+    "three of a price": ("Three tickets are 45 euros.", "A ticket is 15 euros."),
+    "a total of two counts": (
+        "It has 6 rooms in total: 4 bedrooms and 2 bathrooms.",
+        "It has 4 bedrooms and 2 bathrooms.",
+    ),
+    "roles in the passive": (
+        "Leonardo da Vinci was taught by Verrocchio.",
+        "Verrocchio taught Leonardo da Vinci in Florence.",
+    ),
+    "roles in other order of clauses": (
+        "The head of sales reports to the finance director every Monday.",
+        "Every Monday the head of sales reports to the finance director.",
+    ),
+    "what is said of both alike": (
+        "The new rules resemble the old rules.",
+        "The old rules resemble the new rules.",
+    ),
+    "where it is now": ("Since 2018 the head office is in Lisbon.", _MOVED),
+    "where it was": ("The head office was in Porto until 2018.", _MOVED),
+    "open until it closes": ("The pool is open until 9 pm.", _HOURS),
+    "open until it closes, without a unit": (
+        "The pool is open until 21.",
+        "The pool opens at 7 and closes at 21.",
+    ),
+    "closes when it is no longer open": (
+        "It closes at 9 pm.",
+        "It is open from 7 am until 9 pm.",
+    ),
+    "a name of stop words": ("Oh! What A War", "It is on the war."),
     "a subject of two clauses": (
         "The option old_auth disappeared in version 4.0.",
         "The option old_auth was deprecated in 3.1 and removed in 4.0.",
@@ -447,6 +510,16 @@ def test_a_number_of_the_question_is_not_looked_for(checker: FactChecker) -> Non
     claim, passage = "For 35 dollars you get a room.", "Rooms are on the first floor."
     assert findings(checker, claim, passage)
     assert not findings(checker, claim, passage, question="What do I get for 35 dollars?")
+
+
+def test_a_bare_yes_says_what_was_asked(checker: FactChecker) -> None:
+    passage, question = "Dogs are not allowed on the beach.", "Are dogs allowed on the beach?"
+    (finding,) = findings(checker, "Yes, they are.", passage, question=question)
+    assert (finding.status, finding.start, finding.end) == (CONFLICT, 0, len("Yes, they are."))
+    assert not findings(checker, "No.", passage, question=question)
+    assert not findings(checker, "Yes.", "Dogs are allowed on the beach.", question=question)
+    assert not findings(checker, "Yes.", passage, question="Are dogs allowed or not?")
+    assert not findings(checker, "Yes.", passage, question="Which dogs are allowed?")
 
 
 def test_conflicts_come_before_what_is_absent(checker: FactChecker) -> None:

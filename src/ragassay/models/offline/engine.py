@@ -451,7 +451,12 @@ def networks(
             if name.startswith(prefix)
         }
 
-    words = Words(arrays["words"], arrays["words.scale"])
+    # Stored in 16 bits, computed with in 32.
+    scales, *positions = (
+        arrays[name].astype(np.float32)
+        for name in ("words.scale", "encoder.positions", "judge.positions")
+    )
+    words = Words(arrays["words"], scales)
     encoder_arrays = named("encoder/")
     stored = named("judge/")
     judge_arrays: dict[str, NDArray[Any]] = {}
@@ -460,9 +465,8 @@ def networks(
         if value.dtype == np.int8:
             value = value + expected(encoder_arrays, stored, name)
         judge_arrays[name] = value
-    judge_positions = arrays["judge.positions"].astype(np.float32)
-    encoder_network = Network(encoder, encoder_arrays, words, arrays["encoder.positions"])
-    judge_network = Network(judge, judge_arrays, words, judge_positions)
+    encoder_network = Network(encoder, encoder_arrays, words, positions[0])
+    judge_network = Network(judge, judge_arrays, words, positions[1])
     return Encoder(encoder_network, tokenizer), Reader(judge_network, named("head/"))
 
 

@@ -12,7 +12,7 @@ from ragassay.models.offline.facts.text_facts import TextFacts
 
 def facts_agree(claim: TextFacts, passages: Sequence[TextFacts]) -> bool:
     """Whether the claim gives amounts or dates, and the passages all of them, in whatever form."""
-    amounts = [quantity for quantity in claim.quantities if not says_little(quantity)]
+    amounts = [each for each in claim.quantities if not says_little(each) and not each.is_of_verb]
     if not amounts and not claim.dates:
         return False
     if not all(_has_amount(amount, passages) for amount in amounts):

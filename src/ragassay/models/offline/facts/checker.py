@@ -10,13 +10,14 @@ import numpy as np
 
 from ragassay.core import MatchCall
 from ragassay.models.offline.facts.agreeing import facts_agree
+from ragassay.models.offline.facts.bare_yes import asked_and_affirmed
 from ragassay.models.offline.facts.cache import FactsCache
 from ragassay.models.offline.facts.computed_comparisons import computed_comparisons
 from ragassay.models.offline.facts.denied_alike import denied_alike
 from ragassay.models.offline.facts.finding import CONFLICT, Finding
 from ragassay.models.offline.facts.meaning import ClauseMeaning, told_share
 from ragassay.models.offline.facts.reader import FactReader
-from ragassay.models.offline.facts.retold import Retold, retold
+from ragassay.models.offline.facts.retold import Change, Retold, retold
 from ragassay.models.offline.facts.unreadable import unreadable
 from ragassay.models.offline.features import Rarity
 from ragassay.models.offline.reading import PassageIndex
@@ -52,21 +53,29 @@ class FactChecker:
         """The findings of a call; conflicts first, the surest one first."""
         is_whole = sum(map(len, passages.passages)) <= MOST_READ
         pieces = self._whole(passages) if is_whole else self._nearest(call.text, passages)
+        affirmed = asked_and_affirmed(call.text, call.question)
         reader = FactReader(
-            self._cache.of(call.text),
+            self._cache.of(affirmed or call.text),
             [self._cache.of(piece.text) for piece in pieces],
-            self._cache.of(call.question or ""),
+            self._cache.of("" if affirmed else call.question or ""),
             self._rarity,
         )
         found: list[Finding] = []
         for finding in reader.findings():
+            if affirmed:
+                finding = replace(finding, start=0, end=len(call.text))
             # Of what was not read nobody knows what it does not hold.
             if is_whole or finding.status == CONFLICT:
                 found.append(_moved(finding, pieces))
         return sorted(found, key=_order)
 
     def retold(self, call: MatchCall, passages: PassageIndex) -> Retold:
-        """The claim with its amounts and dates as the passages write them."""
+        """The claim with its amounts and dates as the passages write them; of a bare "yes" what was
+        asked.
+        """
+        affirmed = asked_and_affirmed(call.text, call.question)
+        if affirmed:
+            return Retold(call.text, (Change(0, len(call.text), affirmed),))
         if sum(map(len, passages.passages)) > MOST_READ:
             return Retold(call.text, ())
         read = [self._cache.of(text) for text in passages.passages]

@@ -43,10 +43,10 @@ _magnitude = "hundred|thousand|lakh|million|crore|billion|trillion"
 _and = r"(?:(?<=hundred)|(?<=thousand)|(?<=million)|(?<=billion))[ ]and[ ]"
 _cardinal = rf"(?:{_small}|{_magnitude})"
 PATTERN = (
+    r"\b(?:one|two|three|four)[ -](?:half|thirds?|fifths?|tenths?|quarters?(?=[ ]of\b))\b(?!-)|"
     rf"\b(?:(?:a|an)[ ])?{_cardinal}(?:(?:[ -]|{_and}){_cardinal})*"
     r"(?:[ ]and[ ]a[ ](?:half|quarter))?(?:[ ](?:hundred|thousand|million|billion|trillion))?\b"
     r"|\b(?:a|one|half a|two|three)[ ](?:dozen)\b|\ba[ ]couple(?:[ ]of)?\b"
-    r"|\b(?:one|two|three|four)[ -](?:half|thirds?|quarters?|fifths?|tenths?)\b"
     r"|\ba[ ](?:third|quarter|fifth|tenth)(?=[ ]of\b|[ ](?:more|less|larger|smaller|higher|lower)"
     r"\b|[.,;])|\b(?:a[ ])?(?:half|quarter)(?=[ ](?:of[ ])?(?:an?|the)[ ])"
 )

@@ -46,6 +46,9 @@ _NO_SUBJECTS = (
 _STAND_FOR_IT = frozenset(["those", "one", "ones"])
 """Words for what the clause before is on: "those in the south"."""
 
+_UNTIL = frozenset(("until", "till"))
+"""Words that tell an end by what lasts until then: "open until 9" is "opens at 7, closes at 9"."""
+
 _EARLY = 3
 """Words at the beginning of a clause among which the one is that it is about."""
 
@@ -103,7 +106,7 @@ class Paired:
             return None
         where = clause_places([part.item for part in parts], self._passages)
         for value, key in product(parts, parts):
-            if value is key or value.kind == _OTHER != key.kind:
+            if value is key or value.kind == _OTHER != key.kind or value.slot in _UNTIL:
                 continue
             if len(where[value.item]) != 1:
                 continue

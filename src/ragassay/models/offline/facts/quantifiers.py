@@ -12,7 +12,7 @@ _LEVELS_TEXT = {
     "all": (
         "all every each always entire entirely everyone everybody everything whole both any fully"
     ),
-    "most": "most majority usually mostly generally typically",
+    "most": ("most majority usually mostly generally typically mainly chiefly predominantly"),
     "some": "some sometimes several few part partly partially occasionally certain",
     "none": "no none never nobody neither",
 }

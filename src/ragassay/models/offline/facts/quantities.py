@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ragassay.models.offline.facts import number_words
-from ragassay.models.offline.facts.spoken_amounts import SpokenAmount, spoken_amounts
+from ragassay.models.offline.facts.spoken_amounts import CHANGE, SpokenAmount, spoken_amounts
 from ragassay.models.offline.facts.units_of_measure import PATTERN as UNIT
 from ragassay.models.offline.facts.units_of_measure import PREFIXES, Unit, unit_named
 from ragassay.models.offline.reading import stem
@@ -29,6 +29,7 @@ class Quantity:
     or "less than". about: whether the text says that it is rounded. digits: significant ones, as
     written. written: the number itself, without its unit. nouns: stems of the words behind it.
     label: what is numbered by it, right before a bare number: "room" in "room 214"; "" else.
+    is_change: whether it says by how much something changed: "rose by 5 %", "doubled".
     """
 
     start: int
@@ -43,6 +44,7 @@ class Quantity:
     written: float
     nouns: tuple[str, ...]
     label: str = ""
+    is_change: bool = False
 
     @property
     def is_spelled(self) -> bool:
@@ -53,6 +55,11 @@ class Quantity:
     def is_range(self) -> bool:
         """Whether it names two ends."""
         return self.low != self.high
+
+    @property
+    def is_of_verb(self) -> bool:
+        """Whether it is a change in percent that a verb tells: "doubled"."""
+        return self.unit == CHANGE
 
 
 _PREFIX = r"(?:(?P<prefix>US\$|USD|EUR|GBP|CHF|INR|[$€£¥₹])[ ]?)?"
@@ -130,7 +137,7 @@ _ABOUT = re.compile(
     r"|slightly (?:more|less) than|an estimated|estimated)(?: (?:a|an|the))?\s*$",
     re.IGNORECASE,
 )
-_ARTICLE = re.compile(r"(?<=half|rter)\s(?:of )?(?:an?|the)(?=\s)", re.IGNORECASE)
+_ARTICLE = re.compile(r"(?<=half|rter|ters|hird|irds)\s(?:of )?(?:an?|the)(?=\s)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _LIST_MARK = re.compile(r"(?m:^)[ \t]*\d{1,3}[.)][ \t]|\[\d{1,4}(?:[,–-] ?\d{1,4})*\]")
 _NO_NOUN = frozenset(
@@ -191,14 +198,25 @@ def _spoken(text: str, amount: SpokenAmount) -> Quantity:
     value, place = float(amount.value), (amount.start, amount.end)
     if not amount.unit:
         return Quantity(*place, value, value, ORDINAL, "", "", False, SPELLED, value, ("quarter",))
-    unit = unit_named(amount.unit) or Unit(COUNT, 1.0)
+    of_verb = amount.unit == CHANGE
+    unit = Unit("percent", 1.0) if of_verb else unit_named(amount.unit) or Unit(COUNT, 1.0)
     before = text[max(0, amount.start - 40) : amount.start]
     about = _ABOUT.search(before)
     bound = _bound(text, before[: about.start()] if about else before, amount.end)
     base, nouns = value * unit.factor, _nouns(text, amount.end)
     is_about = about is not None
     return Quantity(
-        *place, base, base, unit.measure, amount.unit, bound, is_about, SPELLED, value, nouns
+        *place,
+        base,
+        base,
+        unit.measure,
+        amount.unit,
+        bound,
+        is_about,
+        SPELLED,
+        value,
+        nouns,
+        is_change=of_verb or _is_change(before),
     )
 
 
@@ -299,6 +317,7 @@ def _quantity(
         float(values[0]),
         _nouns(text, end),
         _label(before) if low == high and unit.measure == COUNT else "",
+        _is_change(before[: about.start()] if about else before),
     )
 
 
@@ -438,6 +457,16 @@ def _label(before: str) -> str:
     found = _LABEL.search(before)
     label = "" if found is None else found[1].lower()
     return _SHORT_LABELS.get(label, label)
+
+
+_BY = re.compile(
+    r"\b(?:by|up|down|another|further)(?: (?:more than|less than|over))?\s*$", re.IGNORECASE
+)
+
+
+def _is_change(before: str) -> bool:
+    """Whether the amount behind this text is that of a change."""
+    return _BY.search(before) is not None
 
 
 def _nouns(text: str, end: int) -> tuple[str, ...]:

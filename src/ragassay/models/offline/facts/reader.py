@@ -39,6 +39,7 @@ from ragassay.models.offline.facts.finding import (
 )
 from ragassay.models.offline.facts.frames import exchanged_parts
 from ragassay.models.offline.facts.half_named import half_named
+from ragassay.models.offline.facts.left_behind import left_behind
 from ragassay.models.offline.facts.names import Name, is_short_for, same_name, same_word
 from ragassay.models.offline.facts.opposed import opposed_sentences
 from ragassay.models.offline.facts.paired import Paired
@@ -58,6 +59,7 @@ from ragassay.models.offline.facts.same_quantity import (
 )
 from ragassay.models.offline.facts.text_facts import TextFacts
 from ragassay.models.offline.facts.told_of_another import ToldOfAnother
+from ragassay.models.offline.facts.turned_clauses import turned_clauses
 from ragassay.models.offline.facts.unrestricted import unrestricted
 from ragassay.models.offline.features import Rarity
 
@@ -74,6 +76,10 @@ _LEAST_BESIDE = 2
 
 _ASKED, _SHORT = 0.4, 8
 """Weight of a question's words for what a claim of so many content words says."""
+
+_UNTIL = re.compile(r"\b(?:until|till)(?: the| about)?\s*$", re.IGNORECASE)
+_UNTIL_THEN = {"open": "clos", "clos": "open"}
+"""Stems of what lasts until a time, and of what happens then."""
 
 _AT_TIMES = frozenset(("opposite:open", "opposite:begin", "opposite:arrive"))
 """Concepts whose one side at a time may be the other side until then."""
@@ -119,6 +125,8 @@ class FactReader:
         found += turned_roles(
             claim, self._names_of_claim, self._passages, self._names
         ) or exchanged_parts(claim, self._names_of_claim, self._passages, self._names)
+        found += turned_clauses(claim, self._passages)
+        found += left_behind(claim, self._names_of_claim, self._passages, self._names)
         found += replaced_names(claim, self._passages, self._capitals)
         found += self._told_of_others()
         found += elsewhere(claim, self._passages, self._weight)
@@ -204,6 +212,7 @@ class FactReader:
             for other in passage.dates:
                 agrees = mine.agrees(other)
                 alike = mine.is_end == other.is_end or (mine.day and mine.day == other.day)
+                alike = alike or self._closes_then(mine, passage, other)
                 if agrees or (mine.differs(other) and alike):
                     # Of "this year" nobody knows which one it is.
                     if not agrees and mine.years and _is_told_from_today(passage, other):
@@ -227,6 +236,14 @@ class FactReader:
         may_be_absent = said not in self._known_words and not self._is_aside(mine)
         return self._finding("date", mine, candidates, may_be_absent=may_be_absent, is_said=is_said)
 
+    def _closes_then(self, mine: Date, passage: TextFacts, other: Date) -> bool:
+        """Whether one of two is a time until which something is open, the other when it closes."""
+        lasts, there = _lasts_until(self._claim, mine.start), _lasts_until(passage, other.start)
+        if lasts == there:
+            return False
+        text, date = (passage, other) if lasts else (self._claim, mine)
+        return "clos" in text.near(date.start, date.end)
+
     def _is_aside(self, mine: Date) -> bool:
         """Whether a year only says which of several things is meant: "the film (2019)", "the 2017
         film".
@@ -246,7 +263,9 @@ class FactReader:
             if self._is_quoted(mine) or self._shouts:
                 return None
             return Finding("name", ABSENT, mine.start, mine.end, said)
-        beside = self._claim.content_by_sentence[self._claim.reading.sentence_at(mine.start)]
+        beside = self._claim.content_by_sentence.get(
+            self._claim.reading.sentence_at(mine.start), []
+        )
         if len(beside) < len(mine.words) + _LEAST_BESIDE:
             return None
         return self._finding("name", mine, self._other_names(mine))
@@ -408,9 +427,14 @@ class FactReader:
             weights.pop(word, None)
         around = {word: self._weight(word) * weight for word, weight in weights.items()}
         total = sum(around.values())
+        lasts = _lasts_until(self._claim, start)
         matches: list[Match] = []
         for candidate in candidates:
-            other = self._passages[candidate.passage].near(candidate.start, candidate.end)
+            passage = self._passages[candidate.passage]
+            other = passage.near(candidate.start, candidate.end)
+            if lasts != _lasts_until(passage, candidate.start):
+                # "Open until 9 pm" is "closes at 9 pm".
+                other = {_UNTIL_THEN.get(word, word): weight for word, weight in other.items()}
             shared = sum(around[word] * other[word] for word in around.keys() & other.keys())
             matches.append(Match(candidate, shared / total if total else 0.0))
         return matches
@@ -544,6 +568,11 @@ def _is_told_from_today(passage: TextFacts, date: Date) -> bool:
     """Whether the sentence of a date tells years from the day on which it was written."""
     start, end = passage.sentence(date.start)
     return _TODAY.search(passage.reading.text, start, end) is not None
+
+
+def _lasts_until(text: TextFacts, start: int) -> bool:
+    """Whether a time is one until which something lasts."""
+    return _UNTIL.search(text.reading.text[max(0, start - 16) : start]) is not None
 
 
 def _beginning_at(facts: Sequence[_Fact], start: int) -> _Fact:

@@ -18,7 +18,7 @@ _MOST_STATED = 200
 """Amounts of the passages; among more of them equal ones are of other things."""
 
 
-class _Change(NamedTuple):
+class Change(NamedTuple):
     """What stands at [start, end) of the claim, and what takes its place."""
 
     start: int
@@ -29,7 +29,7 @@ class _Change(NamedTuple):
 class Retold:
     """A text, and where each part of it stands in the claim."""
 
-    def __init__(self, claim: str, changes: Sequence[_Change]) -> None:
+    def __init__(self, claim: str, changes: Sequence[Change]) -> None:
         self._changes = changes
         parts: list[str] = []
         at = 0
@@ -61,14 +61,14 @@ def retold(claim: TextFacts, passages: Sequence[TextFacts]) -> Retold:
     if sum(len(passage.quantities) for passage in passages) > _MOST_STATED:
         return Retold(text, ())
     found = [*_amounts(claim, passages), *_dates(claim, passages)]
-    changes: list[_Change] = []
+    changes: list[Change] = []
     for change in sorted(found):
         if not changes or change.start >= changes[-1].end:
             changes.append(change)
     return Retold(text, changes)
 
 
-def _amounts(claim: TextFacts, passages: Sequence[TextFacts]) -> Iterator[_Change]:
+def _amounts(claim: TextFacts, passages: Sequence[TextFacts]) -> Iterator[Change]:
     for mine in claim.quantities:
         said = claim.reading.text[mine.start : mine.end]
         if says_little(mine) or _stands_in(said, passages):
@@ -77,7 +77,7 @@ def _amounts(claim: TextFacts, passages: Sequence[TextFacts]) -> Iterator[_Chang
             other = next((each for each in passage.quantities if _is_one(mine, each)), None)
             if other is not None:
                 words = passage.reading.text[other.start : other.end]
-                yield _Change(mine.start, mine.end, words)
+                yield Change(mine.start, mine.end, words)
                 break
 
 
@@ -90,7 +90,7 @@ def _is_one(mine: Quantity, other: Quantity) -> bool:
     return close(mine.low, other.low) or mine.measure == "time"
 
 
-def _dates(claim: TextFacts, passages: Sequence[TextFacts]) -> Iterator[_Change]:
+def _dates(claim: TextFacts, passages: Sequence[TextFacts]) -> Iterator[Change]:
     for mine in claim.dates:
         said = claim.reading.text[mine.start : mine.end].rstrip(".")
         if _stands_in(said, passages):
@@ -99,7 +99,7 @@ def _dates(claim: TextFacts, passages: Sequence[TextFacts]) -> Iterator[_Change]
             other = next((each for each in passage.dates if _is_one_day(mine, each)), None)
             if other is not None:
                 words = passage.reading.text[other.start : other.end].rstrip(".")
-                yield _Change(mine.start, mine.start + len(said), words)
+                yield Change(mine.start, mine.start + len(said), words)
                 break
 
 

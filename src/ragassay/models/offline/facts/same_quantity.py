@@ -32,6 +32,8 @@ def same_quantity(mine: Quantity, other: Quantity) -> bool | None:
     """Whether a quantity of a claim is one of the passages; None where they measure other
     things.
     """
+    if mine.is_of_verb or other.is_of_verb:
+        return _same_change(mine, other)
     if mine.measure != other.measure:
         return _same_across_measures(mine, other)
     if mine.label and other.label:
@@ -44,6 +46,15 @@ def same_quantity(mine: Quantity, other: Quantity) -> bool | None:
     return equal(mine, other)
 
 
+def _same_change(mine: Quantity, other: Quantity) -> bool | None:
+    """Whether two changes in percent are one, of which a verb tells one: "doubled" is +100 %."""
+    if not (mine.is_change and other.is_change) or mine.measure != other.measure:
+        return None
+    if mine.bound or other.bound:  # "more than doubled" says nothing of 120 %
+        return True if close(mine.low, other.low) else None
+    return equal(mine, other)
+
+
 def _same_across_measures(mine: Quantity, other: Quantity) -> bool | None:
     if _are_pounds(mine, other) or _are_millions(mine, other) or _are_millions(other, mine):
         return True
@@ -51,7 +62,7 @@ def _same_across_measures(mine: Quantity, other: Quantity) -> bool | None:
         return equal(mine, other)
     share, count = (mine, other) if mine.measure == "percent" else (other, mine)
     if share.measure == "percent" and count.measure == COUNT and 0 < count.low < 1:
-        return True if close(share.low, 100 * count.low) else None
+        return True if _is_share(share.low, 100 * count.low) else None
     if not close(mine.written, other.written):
         return None
     if COUNT not in (mine.measure, other.measure):
@@ -61,6 +72,14 @@ def _same_across_measures(mine: Quantity, other: Quantity) -> bool | None:
     if _may_lack_unit(mine, other):
         return True
     return None
+
+
+def _is_share(percent: float, exact: float) -> bool:
+    """Whether a share in percent is a part of a whole: two thirds are 66, 67 and 66.7 %."""
+    if close(percent, exact):
+        return True
+    is_whole = close(exact, round(exact))
+    return not is_whole and (percent == exact // 1 or percent in (round(exact), round(exact, 1)))
 
 
 def equal(mine: Quantity, other: Quantity) -> bool:
@@ -100,6 +119,8 @@ def may_be_told_otherwise(quantity: Quantity) -> bool:
     such as "a day".
     """
     is_count = quantity.measure in (COUNT, ORDINAL)
+    if quantity.is_of_verb:
+        return True  # from 10 to 20
     if quantity.measure == ORDINAL or quantity.low == 86400.0:
         return True
     return is_count and quantity.is_spelled and quantity.low <= 12
@@ -109,15 +130,21 @@ def is_computed(
     text: str, wanted: Quantity, here: Sequence[Quantity], stated: Sequence[Quantity]
 ) -> bool:
     """Whether a number follows from others by one step: a sum, a difference, so many times
-    something, a part of it. Where the claim does not speak of a calculation, it has to give one of
-    the others itself.
+    something, a part of it. Where the claim does not speak of a calculation, it is one only if it
+    says how many or what share: "three tickets are 45 euros".
 
     text: the claim; here: its other quantities; stated: those of the passages.
     """
     if len(stated) > _MOST_STATED:
         return False
     is_told = _CALCULATES.search(text) is not None
-    mine = [other.written for other in here]
+    counts = wanted.measure not in (COUNT, ORDINAL)
+    factors_of = ("percent", COUNT) if counts else ("percent",)
+    mine = [
+        other.written
+        for other in here
+        if is_told or other.measure in factors_of or _is_paid_for(text, wanted, other)
+    ]
     alike = {other.low for other in (*here, *stated) if other.measure == wanted.measure}
     written = {other.written for other in (*here, *stated) if other.measure == wanted.measure}
     shares = [value / 100 for value in mine]
@@ -126,13 +153,19 @@ def is_computed(
         factors += _constants(text)
     if is_told:
         factors += [other.written for other in stated if other.measure == COUNT]
-    first = alike if is_told else {other.low for other in here} & alike
     if _is_product(wanted.low, factors, alike) or _is_product(wanted.written, factors, written):
         return True
     # Within the claim the unit may stand at one of its numbers only: "from 21 km to 13, so 8".
-    if _is_sum(wanted.low, first, alike) or (is_told and _is_sum(wanted.written, mine, mine)):
+    if is_told and (_is_sum(wanted.low, alike, alike) or _is_sum(wanted.written, mine, mine)):
         return True
     return is_told and _is_ratio(wanted.written, mine, written)
+
+
+def _is_paid_for(text: str, price: Quantity, time: Quantity) -> bool:
+    """Whether a time is how much of something a price is for: "two nights cost 160 dollars"."""
+    before = text[: time.start].rstrip().lower()
+    is_amount = before == "" or before.endswith((" for", "all", "."))
+    return price.measure.startswith("money") and time.measure == "time" and is_amount
 
 
 _CONSTANTS = (

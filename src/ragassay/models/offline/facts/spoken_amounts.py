@@ -1,4 +1,4 @@
-"""Amounts told in several words: "one in five", "a year and a half", "half a year", "Q3"."""
+"""Amounts told in words: "one in five", "a year and a half", "half a year", "Q3", "doubled"."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ragassay.models.offline.facts import number_words
 from ragassay.models.offline.facts.units_of_measure import unit_named
 
-PERCENT = "percent"
+CHANGE = "change"
 
 _small = "|".join(sorted(number_words.SMALL, key=len, reverse=True))
 _number = rf"\d{{1,3}}(?:,\d{{3}})*(?![\d.,/]\d)|{_small}"
@@ -28,13 +28,20 @@ _AND_A_PART = re.compile(
 _HALF_A = re.compile(r"\bhalf[ -]years?\b", re.IGNORECASE)
 _HALF_PRICE = re.compile(r"\bhalf[ -](?:the )?price\b", re.IGNORECASE)
 _QUARTER = re.compile(r"\bQ(?P<quarter>[1-4])\b")
+_CHANGE = re.compile(
+    r"\b(?:(?P<changed>doubled|doubling|tripled|tripling|trebled|trebling|quadrupled|quadrupling"
+    r"|halved|halving)"
+    r"|(?:cut|cuts|cutting|reduced|reduces|fell|falls|fallen|dropped|drops) (?:in|by) half)\b",
+    re.IGNORECASE,
+)
+_CHANGES = {"doubl": 100, "tripl": 200, "trebl": 200, "quadr": 300, "halve": 50, "halvi": 50}
 _ROUND = frozenset((3, 4, 5, 6, 7, 8, 9, 10, 12, 20, 50, 100, 1000, 10_000, 100_000, 1_000_000))
 _PARTS = {"half": Fraction(1, 2), "quarter": Fraction(1, 4)}
 
 
 class SpokenAmount(NamedTuple):
     """An amount at [start, end): how many of a unit; "" is the unit of an order ("Q3" is the third
-    quarter).
+    quarter), CHANGE that of a change that a verb tells, in percent.
     """
 
     start: int
@@ -60,6 +67,9 @@ def spoken_amounts(text: str) -> Iterator[SpokenAmount]:
         yield SpokenAmount(*match.span(), Fraction(1, 2), "year")
     for match in _HALF_PRICE.finditer(text):
         yield SpokenAmount(*match.span(), Fraction(50), "%")
+    for match in _CHANGE.finditer(text):
+        percent = _CHANGES[match["changed"][:5].lower()] if match["changed"] else 50
+        yield SpokenAmount(*match.span(), Fraction(percent), CHANGE)
     for match in _QUARTER.finditer(text):
         yield SpokenAmount(*match.span(), Fraction(match["quarter"]), "")
 
