@@ -47,7 +47,7 @@ EXPECTED = {
         "answer_relevance@3",
         "f08e7c0598f18e7b8c6113a34016b704",
         "939f10950cba7e8c5cd2ddfd26429124",
-        "253de5531e69b7cbfbe4fede2cf5ef15",
+        "6609d326ebd6c7bbdcb1e71b882f62d2",
     ),
     "answer_relevance_5": (
         "answer_relevance_5@3",
@@ -59,13 +59,13 @@ EXPECTED = {
         "chunk_relevance@2",
         "516bcdb416a9b98f241c5d8d34ffd301",
         "dbff07d8efab86bd9cf0e8f99327bd0c",
-        "e774838e5976547b7a237bcdb23bd855",
+        "7df04d981b72efc2185df6d4d70a6f19",
     ),
     "claim_sources": (
         "claim_sources@2",
         "be4e40192bf5e94164413e52c1653199",
         "f30b41d6bca101a9cb0699b8f432bd80",
-        "ff4442aa2b3bc30ae4c70da12c62078c",
+        "e2fef4aac3e2773fa89498284f80c0ac",
     ),
     "claims": (
         "claims@2",
@@ -83,7 +83,7 @@ EXPECTED = {
         "context_relevance@3",
         "95c01238f95468e7bddacedb8f29b7c2",
         "9108f936acaab5aea59b232b8981af77",
-        "b1d394121bea6bead253e24389f87d90",
+        "9a769f03831a47548acf6c9049ad794d",
     ),
     "context_relevance_dual_1": (
         "context_relevance_dual_1@2",
@@ -113,7 +113,7 @@ EXPECTED = {
         "context_sufficiency@2",
         "29434973ab9cc10af59fe1e45679b204",
         "741ded0ce5d78bd72f10644765b2fb3c",
-        "80f7f501b0c4f1594f016ed0c14fbb87",
+        "caeb576c6a622df5ac4c0a942f652fcc",
     ),
     "context_sufficiency_open": (
         "context_sufficiency_open@2",
@@ -125,19 +125,19 @@ EXPECTED = {
         "correctness@2",
         "3a5b9f803e9d01430dcfb9c6b97caf15",
         "f4a631c2b1a20b0bafb43d149d29c745",
-        "006856e33fd104146a2eb58ac4070263",
+        "8d24dd6a8b8b1bf24e61a7e40a26d7fc",
     ),
     "correctness_3": (
         "correctness_3@2",
         "f707d574295dd1bc8a7fc27fc50d112b",
         "9638f9055b940eb16d09f7729982776d",
-        "98d62b782f21ac215305bf7da5cdcff7",
+        "289b3e46d9b09829273187b61d6f37b9",
     ),
     "entailment": (
         "entailment@2",
         "ed6fd66103ce7fcbd14052b7091e5972",
         "bc788919860aaa7b7c5a0b79f7a93dd3",
-        "610ba596ad0803b0fb24cfa445f692d0",
+        "914ba8b7e2c0b80c1d70727bafe2f7a4",
     ),
     "entities": (
         "entities@2",
@@ -155,7 +155,7 @@ EXPECTED = {
         "groundedness@4",
         "0c63e2a49cb6ed40525af81542033e03",
         "a892da6674eca5958be5cabe30fff36a",
-        "3bd0472c26c81739229c7052e14ff403",
+        "a9c21665db0923be2de934dbac2daaee",
     ),
     "guidelines": (
         "guidelines@2",
@@ -209,7 +209,7 @@ EXPECTED = {
         "sentence_relevance@2",
         "7ff162d3e2e464e3952a23ecec51dbb2",
         "bed8c812e1a06844987b76827a9c33de",
-        "9a31641a3f7013fb7dc397fe5a49036c",
+        "c2ce5f1f6a29d4b155064807166b09a4",
     ),
     "topic_passages": (
         "topic_passages@1",

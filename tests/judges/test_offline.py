@@ -515,7 +515,7 @@ def test_a_response_is_right_when_it_has_half_of_the_words_of_every_statement(
     few = [share < 0.5 for share, _ in shares_of(response, with_words)]
     said = [text for text, is_few in zip(with_words, few, strict=True) if is_few]
     asked = [*beside, *(MatchCall("support", text, (response,), "q?") for text in said)]
-    replies = (MatchReply(1.0),) * len(beside) + (MatchReply(0.59),) * len(said)
+    replies = (MatchReply(1.0),) * len(beside) + (MatchReply(0.49),) * len(said)
     two, other = (
         run(make(name, **inputs), replies=replies) for name in ("correctness", "correctness_3")
     )
@@ -530,9 +530,9 @@ def test_a_response_is_right_when_it_has_half_of_the_words_of_every_statement(
 def test_a_statement_without_its_words_may_be_said_in_other_ones() -> None:
     request = make("correctness", question="q?", response="Two weeks.", statements=("14 days",))
     nothing_denied = (MatchReply(1.0), MatchReply(1.0))
-    _, (judgment,) = run(request, replies=(*nothing_denied, MatchReply(0.6)))
+    _, (judgment,) = run(request, replies=(*nothing_denied, MatchReply(0.5)))
     assert judgment.passes
-    assert "says it in other words: probability 0.60" in judgment.rationale
+    assert "says it in other words: probability 0.50" in judgment.rationale
     long = make("correctness", question="q?", response="Two weeks.", statements=("14 days " * 200,))
     assert run(long)[0] == []
 

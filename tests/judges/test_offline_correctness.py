@@ -52,7 +52,6 @@ ROWS = {
     "the same amount in a sign": ("9 euros a month.", "The Basic plan costs €9 monthly.", True),
     "another amount in a sign": ("9 euros a month.", "The Basic plan costs €8 monthly.", False),
     "the same length": ("2.7 kilometres", "It is 2700 m long.", True),
-    "a last name": ("Johann Wolfgang von Goethe", "Goethe wrote it.", True),
     "another author": ("Johann Wolfgang von Goethe", "Schiller wrote it.", False),
     "the same period": ("Within 14 days.", "Two weeks at most.", True),
     "another period": ("Within 14 days.", "Two months at most.", False),

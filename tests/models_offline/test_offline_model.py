@@ -67,7 +67,8 @@ class TestSanity:
         short = long.partition(". ")[2]
         right = support(long.replace("300", "330"), TOWER)
         assert support(short, TOWER) == CONFLICT_PROBABILITY
-        assert CONFLICT_PROBABILITY < support(long, TOWER) < 0.25 < right
+        # Near its cut: no verdict. Without the conflict it passes.
+        assert CONFLICT_PROBABILITY < support(long, TOWER) < 0.36 < right
 
     def test_a_changed_number_is_worth_less_than_the_right_one(self) -> None:
         right = support("It was built from 1887 to 1889.", TOWER)
