@@ -19,18 +19,20 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
+import numpy as np  # noqa: E402
 from benchmarks.offline_judge.figures import Sample, mean_over, shown  # noqa: E402
-from training.calibrate import LOOKED_AT, development  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+from training.calibrate import LOOKED_AT, development, of_sentences  # noqa: E402
 from training.combine import NETWORK, Figures, Line, fit, line_inputs  # noqa: E402
 from training.export_model import find_model  # noqa: E402
-from training.learn import predict  # noqa: E402
-from training.network import Network, load  # noqa: E402
+from training.learn import joined, predict  # noqa: E402
+from training.network import load  # noqa: E402
 from training.offline_data import support_test  # noqa: E402
 from training.pairs import Maker, Pair  # noqa: E402
 from training.prepare_pairs import WEIGHTS, arguments, figure_names  # noqa: E402
@@ -52,20 +54,18 @@ IN_NO_TRAINING = (
 )
 
 
-def line_without(leave: Collection[str], work: Path, network: Network) -> Line:
-    """The line of groundedness from the development rows of all other sets."""
+def line_without(
+    leave: Collection[str], work: Path, dev: Sequence[Pair], logits: NDArray[np.float32]
+) -> Line:
+    """The line of groundedness from the development rows of all other sets. logits [dev, 6]."""
     learned = [p for p in prepared(work, "train") if p.task == "support" and not of_set(p, leave)]
-    aside = [
-        p
-        for p in development(work)
-        if p.task == "support" and p.source not in LOOKED_AT and not of_set(p, leave)
-    ]
+    aside = [at for at, p in enumerate(dev) if p.source not in LOOKED_AT and not of_set(p, leave)]
     return fit(
         "support",
         figure_names(work)["support"],
         Figures(learned),
-        aside,
-        predict(network, aside),
+        [dev[at] for at in aside],
+        logits[aside],
         network=NETWORK["support"],
     )
 
@@ -79,6 +79,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         maker = Maker(WEIGHTS, find_model(options.base, Path(scratch)) / "tokenizer.json")
         tests = maker.pairs(support_test(options.data), apart=True)
+    every = development(options.work)
+    at = [i for i, p in enumerate(every) if p.task == "support"]
+    dev = [every[i] for i in at]
+    each = of_sentences(out / "model.safetensors", every, options.work / "dev_logits.npz")
+    whole = joined(every, each)[at]
     found: dict[str, tuple[float, float]] = {}
     draws = {}
     steps = 0
@@ -92,7 +97,8 @@ def main() -> None:
             )
         else:
             network = load(out / "model.safetensors")
-        line = line_without(fold, options.work, network)
+        logits = predict(network, dev) if fold in FOLDS else whole
+        line = line_without(fold, options.work, dev, logits)
         for name in fold:
             mine: list[Pair] = [p for p in tests if p.source == name]
             x = line_inputs(mine, predict(network, mine))
