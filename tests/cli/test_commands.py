@@ -376,12 +376,17 @@ def test_rows_without_contexts_or_response_are_statuses_not_errors(folder):
     rows = [
         {
             "id": "nothing",
-            "question": "q?",
+            "question": "Who designed the bridge?",
             "contexts": [],
             "response": "An answer that claims something.",
         },
-        {"id": "silent", "question": "q?", "contexts": ["A chunk of text."], "response": ""},
-        {"id": "asked", "question": "q?"},
+        {
+            "id": "silent",
+            "question": "Who designed the bridge?",
+            "contexts": ["A chunk of text."],
+            "response": "",
+        },
+        {"id": "asked", "question": "Who designed the bridge?"},
     ]
     (folder / "odd.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
     ragassay(folder, "evaluate", "odd.jsonl")
