@@ -98,8 +98,9 @@ def of_sentences(weights: Path, dev: Sequence[Pair], kept: Path) -> NDArray[np.f
     if kept.exists():
         with np.load(kept) as stored:
             if str(stored["weights"]) == digest and len(stored["logits"]) == len(parts):
-                return np.asarray(stored["logits"], np.float32)
-    each = predict(network_from(weights), parts)
+                known: NDArray[np.float32] = stored["logits"]
+                return known
+    each: NDArray[np.float32] = predict(network_from(weights), parts)
     np.savez(kept, weights=digest, logits=each)
     return each
 
