@@ -68,7 +68,7 @@ def settle_by_words(open_request: OpenRequest) -> Judgment | None:
     shares = shares_of(response, open_request.request.texts("statements"))
     if not shares:
         return open_request.lost(Status.NOT_APPLICABLE, "no statement holds a word to compare")
-    few = [statement for share, statement in shares if share < MARK]
+    few = _with_few_words(shares)
     longest = max(map(len, few), default=0)
     may_be_asked = len(response) <= _LONGEST_RESPONSE and len(few) <= _MOST_STATEMENTS
     if few and not (may_be_asked and longest <= _LONGEST_STATEMENT):
@@ -82,7 +82,7 @@ def calls_of(request: Request) -> tuple[MatchCall, ...]:
     """
     response, statements = request.text("response"), _statements(request)
     question = request.text("question") or None
-    few = (statement for share, statement in shares_of(response, statements) if share < MARK)
+    few = _with_few_words(shares_of(response, statements))
     return (
         *(MatchCall("facts", statement, (response,), question) for statement in statements),
         MatchCall("facts", response, statements, question),
@@ -116,11 +116,9 @@ def wrong_fact(
 
     replies: to the calls of `calls_of` that are on facts.
     """
-    sides = _CHOICE.search(question)
-    for statement in statements if sides else ():
-        chosen, other = _chosen(statement, sides), _chosen(response, sides)
-        if chosen and other and chosen != other:
-            return f'The reference chooses "{chosen}"; the response chooses "{other}".'
+    other_side = _other_side(response, statements, question)
+    if other_side:
+        return other_side
     yes_or_no = _YES_OR_NO.match(response)
     *of_statements, of_response = (reply.findings for reply in replies)
     for statement, findings in zip(statements, of_statements, strict=True):
@@ -136,10 +134,26 @@ def wrong_fact(
     return ""
 
 
-def _chosen(text: str, sides: re.Match[str] | None) -> str:
-    """The one of two sides that a text names; "" where it names both or none."""
-    if sides is None:
+def _with_few_words(shares: Sequence[tuple[float, str]]) -> list[str]:
+    """The statements that have less than half of their words in the response."""
+    return [statement for share, statement in shares if share < MARK]
+
+
+def _other_side(response: str, statements: Sequence[str], question: str) -> str:
+    """Which side the response chooses where the reference chooses the other, in a sentence; ""
+    where the question offers none, or they choose alike.
+    """
+    sides = _CHOICE.search(question)
+    other = _chosen(response, sides) if sides else ""
+    if sides is None or not other:
         return ""
+    chosen = (_chosen(statement, sides) for statement in statements)
+    mine = next((side for side in chosen if side and side != other), "")
+    return f'The reference chooses "{mine}"; the response chooses "{other}".' if mine else ""
+
+
+def _chosen(text: str, sides: re.Match[str]) -> str:
+    """The one of two sides that a text names; "" where it names both or none."""
     words, one, other = set(tokens(text)), sides["one"].strip(), sides["other"].strip()
     mine, theirs = set(tokens(one)) - set(tokens(other)), set(tokens(other)) - set(tokens(one))
     has_one, has_other = not words.isdisjoint(mine), not words.isdisjoint(theirs)
