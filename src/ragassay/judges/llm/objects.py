@@ -76,6 +76,9 @@ def wasted_by(error: Exception, text: str, start: int) -> int:
     """How many characters the decoder has read in vain."""
     if isinstance(error, json.JSONDecodeError):
         return error.pos - start
-    # NaN, a key given twice, a number of 5,000 digits, nested too deep: these errors do not say how
-    # far the decoder came.
+    if isinstance(error, RecursionError):
+        # What stands inside of a nest that is too deep mostly is too deep as well.
+        return len(text)
+    # NaN, a key given twice, a number of 5,000 digits: these errors do not say how far the decoder
+    # came.
     return len(text) // 4

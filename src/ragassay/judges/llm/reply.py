@@ -34,7 +34,8 @@ from ragassay.judges.rubric import Rubric
 
 _MOST_TEXT = 4_000_000
 _MOST_CUT_ENTRIES = 1_000
-_LIST = re.compile(r'"verdicts"\s*+:\s*+\[')
+_FIELD = '"verdicts"'
+_LIST = re.compile(_FIELD + r"\s*+:\s*+\[")
 _SPACE_OR_COMMA = re.compile(r"[\s,]*+")
 
 
@@ -148,10 +149,9 @@ class _FirstReading:
 
 
 def _entries_before_the_cut(text: str) -> Iterator[object]:
-    lists = list(_LIST.finditer(text))
-    if not lists:
+    at = _last_list(text)
+    if at is None:
         return
-    at = lists[-1].end()
     for _ in range(_MOST_CUT_ENTRIES):
         space = _SPACE_OR_COMMA.match(text, at)
         at = space.end() if space is not None else at
@@ -160,3 +160,14 @@ def _entries_before_the_cut(text: str) -> Iterator[object]:
         except (ValueError, RecursionError):
             return
         yield value
+
+
+def _last_list(text: str) -> int | None:
+    """Where the entries of the last list of verdicts begin."""
+    at = text.rfind(_FIELD)
+    while at >= 0:
+        begins = _LIST.match(text, at)
+        if begins is not None:
+            return begins.end()
+        at = text.rfind(_FIELD, 0, at)
+    return None
