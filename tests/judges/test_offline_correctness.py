@@ -90,6 +90,32 @@ def test_the_other_one_of_two_that_were_asked_about_is_wrong(tmp_path: Path) -> 
     assert scores[0].rationale == said
 
 
+@pytest.mark.parametrize(
+    ("response", "is_right"),
+    [
+        ("Goethe", True),
+        ("It was written by Goethe.", True),
+        ("It is Goethe's best known play.", True),
+        ("Christiane Goethe", False),
+        ("The Goethe Institute did.", False),
+        ("Friedrich Schiller", False),
+    ],
+)
+def test_a_person_who_is_asked_for_may_be_given_by_last_name(
+    response: str, is_right: bool, tmp_path: Path
+) -> None:
+    row = {
+        "question": "Who wrote Faust?",
+        "reference": "Johann Wolfgang von Goethe",
+        "response": response,
+    }
+    with ragassay.evaluate([row], metrics="correctness", store=tmp_path / "s.db") as run:
+        (score,) = next(iter(run.rows())).scores
+    assert score.verdict is (Verdict.PASS if is_right else Verdict.FAIL), score.rationale
+    if is_right:
+        assert "the last name of" in (score.rationale or "")
+
+
 def test_the_rationale_names_the_fact(judged: dict[str, RowResult]) -> None:
     (score,) = judged["another number in a sentence"].scores
     said = 'The reference says "0.58 euros"; the response says "0.85 euros".'

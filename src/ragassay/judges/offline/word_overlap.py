@@ -27,6 +27,7 @@ from ragassay.core import (
 )
 from ragassay.judges.matching.flow import worded
 from ragassay.judges.matching.open_request import OpenRequest, spent
+from ragassay.judges.offline.last_names import last_name_alone
 from ragassay.judges.text_rules.abstention import declines
 from ragassay.scoring import tokens
 
@@ -68,7 +69,7 @@ def settle_by_words(open_request: OpenRequest) -> Judgment | None:
     shares = shares_of(response, open_request.request.texts("statements"))
     if not shares:
         return open_request.lost(Status.NOT_APPLICABLE, "no statement holds a word to compare")
-    few = _with_few_words(shares)
+    few = with_few_words(shares, response, open_request.request.text("question"))
     longest = max(map(len, few), default=0)
     may_be_asked = len(response) <= _LONGEST_RESPONSE and len(few) <= _MOST_STATEMENTS
     if few and not (may_be_asked and longest <= _LONGEST_STATEMENT):
@@ -82,7 +83,7 @@ def calls_of(request: Request) -> tuple[MatchCall, ...]:
     """
     response, statements = request.text("response"), _statements(request)
     question = request.text("question") or None
-    few = _with_few_words(shares_of(response, statements))
+    few = with_few_words(shares_of(response, statements), response, question or "")
     return (
         *(MatchCall("facts", statement, (response,), question) for statement in statements),
         MatchCall("facts", response, statements, question),
@@ -105,7 +106,11 @@ def settle_by_facts(open_request: OpenRequest, replies: Sequence[Reply]) -> Judg
     least = min((reply.probability for reply in said), default=None)
     if least is not None and least < SAID:
         return _rated(open_request, False, _shared(shares), replies)
-    reason = _shared(shares) if least is None else _said(shares, least)
+    few = [statement for share, statement in shares if share < MARK]
+    if few and least is None:
+        reason = f'It gives the last name of "{shorten(few[0], 200)}", and a person is asked for.'
+    else:
+        reason = _shared(shares) if least is None else _said(shares, least)
     return _rated(open_request, True, f"No fact of it is denied. {reason}", replies)
 
 
@@ -134,9 +139,12 @@ def wrong_fact(
     return ""
 
 
-def _with_few_words(shares: Sequence[tuple[float, str]]) -> list[str]:
-    """The statements that have less than half of their words in the response."""
-    return [statement for share, statement in shares if share < MARK]
+def with_few_words(shares: Sequence[tuple[float, str]], response: str, question: str) -> list[str]:
+    """The statements that have less than half of their words in the response, and are not the name
+    of a person whom it calls by last name.
+    """
+    few = [statement for share, statement in shares if share < MARK]
+    return [each for each in few if not last_name_alone(each, response, question)]
 
 
 def _other_side(response: str, statements: Sequence[str], question: str) -> str:
