@@ -22,7 +22,7 @@ from ragassay.core import CallError, ChatCall, EnvironmentFailure, MatchCall, Me
 from ragassay.models import offline
 from ragassay.models.offline import OfflineModel
 from ragassay.models.offline.cache import SharedCache
-from ragassay.models.offline.engine import CONFLICT_PROBABILITY, FILES
+from ragassay.models.offline.engine import DENIED, FILES
 from ragassay.models.offline.windows import NetworkInput, network_input
 from support.examples import examples
 
@@ -66,9 +66,14 @@ class TestSanity:
         )
         short = long.partition(". ")[2]
         right = support(long.replace("300", "330"), TOWER)
-        assert support(short, TOWER) == CONFLICT_PROBABILITY
+        denied = support(short, TOWER)
+        assert 0 < denied <= DENIED < MODEL.cuts["support"]
         # Near its cut: no verdict. Without the conflict it passes.
-        assert CONFLICT_PROBABILITY < support(long, TOWER) < 0.36 < right
+        assert denied < support(long, TOWER) < 0.36 < right
+
+    def test_of_two_denied_claims_the_one_with_more_of_its_words_is_more_probable(self) -> None:
+        nearer = support("The Eiffel Tower is 300 metres tall.", TOWER)
+        assert support("The well-known landmark soars 300 metres tall.", TOWER) < nearer <= DENIED
 
     def test_a_changed_number_is_worth_less_than_the_right_one(self) -> None:
         right = support("It was built from 1887 to 1889.", TOWER)

@@ -44,7 +44,53 @@ _MOTOR = "The guarantee is 5 years on the motor and 2 years on all other parts."
 _SENSE = "The head of sales reports to the finance director."
 _MOVED = "The head office moved from Porto to Lisbon in 2018."
 _HOURS = "The pool opens at 7 am and closes at 9 pm."
+_KETTLES = (
+    "The K4 boils a full load in about six minutes and switches itself off at 100 °C. The K2 draws"
+    " 1,500 watts and boils a full load in four minutes."
+)
+_BINS = (
+    "In Northgate, grey bins are emptied every two weeks on Mondays, blue bins every four weeks on"
+    " Wednesdays. A second bin costs £96 a year. In Southgate, grey bins are emptied on Thursdays."
+)
 CONFLICTS = {
+    "a near quotation with another unit": (
+        "A passport that is valid for three years beyond the stay is required.",
+        "Required are a passport that is valid for three months beyond the stay and a photo. Bank"
+        " statements of the last three years must be shown.",
+        "three months",
+    ),
+    "a near quotation with another number": (
+        "The K4 boils a full load in about four minutes and switches itself off at 100 °C.",
+        _KETTLES,
+        "six minutes",
+    ),
+    "a near quotation with another bound": (
+        "Requests are entered in the portal at most four weeks in advance.",
+        "Requests are entered in the portal at least four weeks in advance.",
+        "least",
+    ),
+    "a near quotation with another rate": (
+        "A second grey bin costs £96 a month.",
+        "A third bin is not to be had. A second grey bin costs £96 a year.",
+        "year",
+    ),
+    "a near quotation without its negation": (
+        "Rosa Molina had warned of the eruption in a report of 1980, which was published.",
+        "Rosa Molina had warned of the eruption in a report of 1980, which was not published. Her"
+        " second report was published in 1984.",
+        "was not published",
+    ),
+    "a near quotation of a sentence on it": (
+        "Seventy workers died during the construction of the Arnesund Bridge.",
+        "The Arnesund Bridge cost 44 million crowns and has a span of seventy metres. Seventeen"
+        " workers died during its construction.",
+        "Seventeen",
+    ),
+    "two values exchanged": (
+        "Grey bins are emptied on Thursdays in Northgate and on Mondays in Southgate.",
+        _BINS,
+        _BINS.partition(" A second")[0],
+    ),
     "a sum of other numbers": (
         "The guarantee is 7 years on the motor and 2 years on all other parts.",
         _MOTOR,
@@ -310,6 +356,39 @@ def test_a_fact_that_the_passages_deny_is_found_with_its_place(
 
 
 AGREEING = {
+    "a near quotation of another sentence": (
+        "The K2 boils a full load in four minutes.",
+        _KETTLES,
+    ),
+    "a near quotation with a rounded number": (
+        "The library keeps 1.9 million books on its shelves.",
+        "The library keeps 1.92 million books on its shelves.",
+    ),
+    "a near quotation with a bound": (
+        "The railway serves more than 40 towns in the valley.",
+        "The railway serves 47 towns in the valley.",
+    ),
+    "a near quotation with another way to count": (
+        "Take the capsules three times daily over the course of a week.",
+        "Take the capsules three times a day for 7 days.",
+    ),
+    "not before": (
+        "Changes do not take effect before a restart, except for log_level.",
+        "The server reads the file at start; changes take effect only after a restart, except for"
+        " log_level.",
+    ),
+    "a year that is compared with": (
+        "The games of 2018 in Pelm were smaller than those of 2014.",
+        "The games of 2018 in Pelm were smaller: 1,540 athletes. The games of 2014 had 1,860.",
+    ),
+    "two values as they are": (
+        "Grey bins are emptied on Mondays in Northgate and on Thursdays in Southgate.",
+        _BINS,
+    ),
+    "a date in two clauses": (
+        "Young faced Kedzie at Series 4 on April 9, 2011 in Albuquerque.",
+        "Series 4 is held in Albuquerque. Young meets Kedzie on April 9, as was told in 2011.",
+    ),
     "three of a price": ("Three tickets are 45 euros.", "A ticket is 15 euros."),
     "a total of two counts": (
         "It has 6 rooms in total: 4 bedrooms and 2 bathrooms.",

@@ -1,4 +1,4 @@
-"""Is a person whom the reference gives with all names meant by the last name alone?
+"""A person whom the reference gives with all names, given by last name alone.
 
 "Who wrote Faust?": "Goethe" is right where the reference is "Johann Wolfgang von Goethe".
 """

@@ -67,8 +67,12 @@ ENCODER, JUDGE, WEIGHTS = "encoder.onnx", "judge.onnx", "weights.npz"
 VOCABULARY, RARITY, COMBINER, HEADS = "vocab.txt", "rarity.npz", "combiner.json", "heads.npz"
 FILES = (ENCODER, JUDGE, WEIGHTS, VOCABULARY, RARITY, COMBINER, HEADS)
 
-CONFLICT_PROBABILITY = 0.03
-"""Of a claim that the passages deny."""
+DENIED = 0.2
+"""Of a claim that the passages deny, all of whose words they have; with fewer words less. Chosen on
+dev rows: mean AUROC of seven sets 0.857, against 0.850 with one probability for all that is denied
+and 0.858 with the network's, which need not be run so. People call 11 % of 262 such claims
+supported.
+"""
 
 ABSENT_PROBABILITY = 0.2
 """At most, of a claim with a number, date or name that the passages do not hold; unless the network
@@ -238,7 +242,7 @@ class Engine:
             if denied and self._facts.sentences(call.text) < LONG:
                 # What is denied is not supported, whatever else it shares with the passages: the
                 # network need not read it.
-                return _denied(call, findings, explained)
+                return _denied(call, findings, explained, DENIED * lexical.figures["coverage"])
         judge = self._judges[call.task]
         judge_inputs = dict(lexical.figures)
         unsupported: tuple[tuple[int, int], ...] = ()
@@ -374,7 +378,10 @@ class Engine:
 
 
 def _denied(
-    call: MatchCall, findings: Sequence[Finding], explained: Mapping[str, float]
+    call: MatchCall,
+    findings: Sequence[Finding],
+    explained: Mapping[str, float],
+    probability: float,
 ) -> MatchReply:
     """The reply for a claim that the passages deny."""
     conflicts = [finding for finding in findings if finding.status == CONFLICT]
@@ -384,7 +391,7 @@ def _denied(
         passage, start, end = finding.place
         evidence[Evidence(passage, start, end, call.passages[passage][start:end])] = None
     return MatchReply(
-        CONFLICT_PROBABILITY,
+        round(probability, 4),
         tuple(evidence),
         {**explained, "contradicted": 1.0},
         unsupported=_places(conflicts),

@@ -22,6 +22,7 @@ from ragassay.models.offline.facts.computed_comparisons import computed_comparis
 from ragassay.models.offline.facts.concepts import sign_between
 from ragassay.models.offline.facts.contrary import contraries
 from ragassay.models.offline.facts.crossed import crossed
+from ragassay.models.offline.facts.crossed_values import crossed_values
 from ragassay.models.offline.facts.dates import Date
 from ragassay.models.offline.facts.denied_clauses import denied_clauses
 from ragassay.models.offline.facts.directions import direction
@@ -41,6 +42,7 @@ from ragassay.models.offline.facts.frames import exchanged_parts
 from ragassay.models.offline.facts.half_named import half_named
 from ragassay.models.offline.facts.left_behind import left_behind
 from ragassay.models.offline.facts.names import Name, is_short_for, same_name, same_word
+from ragassay.models.offline.facts.near_quotes import near_quotes
 from ragassay.models.offline.facts.opposed import opposed_sentences
 from ragassay.models.offline.facts.paired import Paired
 from ragassay.models.offline.facts.polarity import Side
@@ -69,7 +71,9 @@ _UPWARDS = {"at least": True, "more than": True, "at most": False, "less than": 
 
 _NOUN_BEHIND = re.compile(r" [a-z]+")
 _TODAY = re.compile(r"\b(?:this|last|next) (?:year|season)\b", re.IGNORECASE)
-_COMPARED = re.compile(r"\b(?:than|compared with|against)(?: in| on| that of)? $", re.IGNORECASE)
+_COMPARED = re.compile(
+    r"\b(?:than|compared with|against)(?: in| on| (?:that|those) (?:of|in))? $", re.IGNORECASE
+)
 _EXCEPT = re.compile(r"\W*(?:except|excluding|but not)\b", re.IGNORECASE)
 _LEAST_BESIDE = 2
 """Content words of a sentence beside a name, fewer of which say nothing of it."""
@@ -80,6 +84,9 @@ _ASKED, _SHORT = 0.4, 8
 _UNTIL = re.compile(r"\b(?:until|till)(?: the| about)?\s*$", re.IGNORECASE)
 _UNTIL_THEN = {"open": "clos", "clos": "open"}
 """Stems of what lasts until a time, and of what happens then."""
+
+_WHEN = frozenset(("before", "after"))
+"""Opposites of which a negation makes the one the other."""
 
 _AT_TIMES = frozenset(("opposite:open", "opposite:begin", "opposite:arrive"))
 """Concepts whose one side at a time may be the other side until then."""
@@ -142,7 +149,11 @@ class FactReader:
             found += denied_clauses(claim, self._passages, self._weight)
             found += contraries(claim, self._passages, self._weight)
         found += [self._level(level) for level in claim.levels]
-        return [finding for finding in found if finding is not None]
+        told = [finding for finding in found if finding is not None]
+        if not any(finding.status == CONFLICT for finding in told):
+            told += near_quotes(claim, self._passages)
+            told += crossed_values(claim, self._passages)
+        return told
 
     # -- the rules
 
@@ -206,6 +217,8 @@ class FactReader:
 
     def _date(self, mine: Date) -> Finding | None:
         if mine.years and self._is_computed_year(mine.years[0]):
+            return None
+        if _is_compared_with(self._claim, mine):
             return None
         candidates: list[Candidate] = []
         for number, passage in enumerate(self._passages):
@@ -297,6 +310,8 @@ class FactReader:
     def _side(self, mine: Side) -> Finding | None:
         if self._claim.is_comparison(mine.word):
             return None  # told by which is more than which
+        if mine.word.lower in _WHEN and self._claim.denies(mine.word.start):
+            return None  # "Not before a restart" is "only after" it.
         # "Open until 9 pm" is "closes at 9 pm".
         if mine.concept in _AT_TIMES and any(d.minutes is not None for d in self._claim.dates):
             return None

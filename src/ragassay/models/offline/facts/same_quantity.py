@@ -13,6 +13,9 @@ from ragassay.models.offline.facts.quantities import COUNT, ORDINAL, Quantity
 _MOST_STATED = 80
 """Numbers of the passages; among more of them nearly every number is a sum of two."""
 
+_JUST_BEYOND = 1.25
+"""How many times a round number what is told by it may be."""
+
 _NO_UNITS = frozenset(("old", "older", "young", "younger", "mor", "less", "few", "fewer", "only"))
 _CALCULATES = re.compile(
     r"\b(?:total|together|altogether|in all|sum|comes? to|adds? up|makes?|combined|overall|"
@@ -43,7 +46,19 @@ def same_quantity(mine: Quantity, other: Quantity) -> bool | None:
         return True if equal(mine, other) else None
     if mine.is_range or other.is_range:
         return _same_range(mine, other)
-    return equal(mine, other)
+    return equal(mine, other) or _is_just_beyond(mine, other)
+
+
+def _is_just_beyond(mine: Quantity, other: Quantity) -> bool:
+    """Whether a quantity of the claim is another one told by the round number before it: "more than
+    40", of 47.
+    """
+    if other.bound or mine.written % 10 or not mine.low:
+        return False
+    ratio = other.low / mine.low
+    if mine.bound == "more than":
+        return 1 < ratio <= _JUST_BEYOND
+    return mine.bound == "less than" and 1 > ratio >= 1 / _JUST_BEYOND
 
 
 def _same_change(mine: Quantity, other: Quantity) -> bool | None:
