@@ -86,6 +86,26 @@ CONFLICTS = {
         " workers died during its construction.",
         "Seventeen",
     ),
+    "denied of it in the next sentence": (
+        "The museum is open on Mondays.",
+        "The museum is open from Tuesday to Sunday. It is closed on Mondays.",
+        "closed",
+    ),
+    "denied of it with a verb of irregular forms": (
+        "The antibiotic should be taken with milk.",
+        "Take the antibiotic with a glass of water. Do not take it with milk, which weakens it.",
+        "take",
+    ),
+    "denied before an or": (
+        "You can drive after taking Sedarol.",
+        "Do not drive or use machines after taking Sedarol, as it can make you sleepy.",
+        "drive",
+    ),
+    "anyone": (
+        "Anyone may apply for the card.",
+        "Only residents of the city may apply for the card.",
+        "Only residents of the city may apply for the card.",
+    ),
     "two values exchanged": (
         "Grey bins are emptied on Thursdays in Northgate and on Mondays in Southgate.",
         _BINS,
@@ -372,6 +392,16 @@ AGREEING = {
         "Take the capsules three times daily over the course of a week.",
         "Take the capsules three times a day for 7 days.",
     ),
+    "each year unless": (
+        "The policy is renewed each year on 1 January.",
+        "The policy is renewed each year on 1 January unless it is cancelled by 30 November.",
+    ),
+    "what can be cancelled": (
+        "Free of charge until 48 hours before you arrive.",
+        "Bookings can be cancelled free of charge until 48 hours before arrival; after that one"
+        " night is charged.",
+    ),
+    "degrees": ("The water is heated to 26 °C.", "The pool is heated to 26 degrees in May."),
     "not before": (
         "Changes do not take effect before a restart, except for log_level.",
         "The server reads the file at start; changes take effect only after a restart, except for"

@@ -142,6 +142,10 @@ def content_words(reading: Reading, of: Literal["clause", "sentence"]) -> dict[i
 # ones of a list say no more than what is new), in one behind it, and in the sentence before it, of
 # which a pronoun may speak.
 SAME_CLAUSE, CLAUSE_BEFORE, CLAUSE_BEHIND, SENTENCE_BEFORE = 1.0, 0.8, 0.4, 0.2
+# Of the sentence before one that speaks of it by a pronoun: "It is closed on Mondays."
+SPOKEN_OF = 0.7
+_PRONOUNS = frozenset(("it", "they", "them", "this", "these", "both"))
+_EARLY = 4
 
 
 def near(reading: Reading, start: int, end: int) -> dict[str, float]:
@@ -149,11 +153,16 @@ def near(reading: Reading, start: int, end: int) -> dict[str, float]:
     clause, sentence = reading.clause_at(start), reading.sentence_at(start)
     weights: dict[str, float] = {}
     first = reading.sentences[max(0, sentence - 1)][0]
+    opening = reading.words_in(*reading.sentences[sentence])[:_EARLY]
+    is_spoken_of = any(word.lower in _PRONOUNS for word in opening)
+    or_clause = clause + 1 if _begins_with_or(reading, clause + 1) else -1
     for word in reading.words_in(first, reading.sentences[sentence][1]):
         if not word.content or start <= word.start < end:
             continue
         if word.sentence != sentence:
-            weight = SENTENCE_BEFORE
+            weight = SPOKEN_OF if is_spoken_of else SENTENCE_BEFORE
+        elif word.clause == or_clause:  # "do not drive or cycle after it"
+            weight = CLAUSE_BEFORE
         elif word.clause == clause:
             weight = SAME_CLAUSE
         else:
@@ -161,3 +170,10 @@ def near(reading: Reading, start: int, end: int) -> dict[str, float]:
         if weight > weights.get(word.stem, 0.0):
             weights[word.stem] = weight
     return weights
+
+
+def _begins_with_or(reading: Reading, clause: int) -> bool:
+    if clause >= len(reading.clauses):
+        return False
+    words = reading.words_in(*reading.clauses[clause])
+    return bool(words) and words[0].lower == "or"

@@ -199,6 +199,7 @@ def _time(match: re.Match[str]) -> Date:
     return Date(*match.span(), minutes=60 * hour + minute, half_named=half_named)
 
 
+_PART_OF_DAY = re.compile(r" in the (morning|afternoon|evening)", re.IGNORECASE)
 _PAST = {"half past": 30, "quarter past": 15, "quarter to": -15, "five past": 5, "ten past": 10}
 _PAST |= {"twenty past": 20, "twenty-five past": 25, "": 0}
 
@@ -207,7 +208,10 @@ def _spoken(match: re.Match[str]) -> Date:
     word = (match["spoken"] or match["told"]).lower()
     hour = int(word) if word.isdecimal() else SMALL[word]
     minutes = 60 * hour + _PAST[(match["past"] or "").lower().removeprefix("a ")]
-    return Date(*match.span(), minutes=minutes, half_named=False)
+    part = _PART_OF_DAY.match(match.string, match.end()) if match["told"] else None
+    if part is not None and part[1].lower() != "morning":
+        minutes = minutes % 720 + 720
+    return Date(*match.span(), minutes=minutes, half_named=part is not None)
 
 
 def _decade(match: re.Match[str]) -> Date:

@@ -56,7 +56,8 @@ def names(reading: Reading, known: Collection[str] = frozenset()) -> list[Name]:
     group: list[Word] = []
     for word in reading.words:
         joins = group and word.lower in _JOINING and word.written.islower()
-        belongs = joins or _belongs(reading, word, inside, known, group)
+        is_unit = reading.text[max(0, word.start - 1) : word.start] == "°"
+        belongs = joins or (not is_unit and _belongs(reading, word, inside, known, group))
         apart = group and reading.text[group[-1].end : word.start].strip(" .'’&-\u2010")
         if group and (not belongs or apart or word.clause != group[-1].clause):
             _close(found, group)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ragassay.models.offline.facts.clauses import Reading, Word
+from ragassay.models.offline.facts.concepts import base_stem
 from ragassay.models.offline.facts.number_words import SMALL
 from ragassay.models.offline.facts.word_lists import lines, word_set
 
@@ -70,7 +71,7 @@ def sides(reading: Reading) -> list[Side]:
             found.append(Side(concept, flip * sign, exclusive, turned, True, word))
         # Where the sides exclude each other, "not the one" is the other one, and said already.
         if word.content and not any(exclusive for _, _, exclusive in concepts):
-            found.append(Side(word.stem, flip, True, turned, False, word))
+            found.append(Side(base_stem(word.lower), flip, True, turned, False, word))
     return found
 
 

@@ -10,7 +10,8 @@ from ragassay.models.offline.facts.clauses import Reading, Word
 
 _LEVELS_TEXT = {
     "all": (
-        "all every each always entire entirely everyone everybody everything whole both any fully"
+        "all every each always entire entirely everyone everybody everything whole both any anyone"
+        " anybody fully"
     ),
     "most": ("most majority usually mostly generally typically mainly chiefly predominantly"),
     "some": "some sometimes several few part partly partially occasionally certain",
@@ -46,6 +47,7 @@ CONFLICTS = frozenset(
 """Levels of one thing that do not fit together in an answer that is to stick to its source."""
 
 _REACH, _FAR = 5, 8
+_ANY = frozenset(("any", "anyone", "anybody"))
 _NOT = frozenset(("not", "never", "isn't", "aren't", "don't", "doesn't", "cannot", "can't"))
 _LEAST_MOST, _LEAST_ALL = 50.0, 99.0
 
@@ -79,7 +81,7 @@ def levels(reading: Reading) -> list[Level]:
             continue
         if level == "may" and word.lower == "may" and word.written[0].isupper() and index:
             continue  # the month
-        if word.lower == "any" and _is_denied(reading, index):
+        if word.lower in _ANY and _is_denied(reading, index):
             continue  # "is not covered by any insurance": by none
         head = _head(reading, index)
         if head is not None:

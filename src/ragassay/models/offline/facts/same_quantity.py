@@ -75,6 +75,8 @@ def _same_across_measures(mine: Quantity, other: Quantity) -> bool | None:
         return True
     if _are_cents(mine, other) or _are_cents(other, mine):
         return equal(mine, other)
+    if {mine.measure, other.measure} == {"temperature", "angle or temperature"}:
+        return close(mine.written, other.written)
     share, count = (mine, other) if mine.measure == "percent" else (other, mine)
     if share.measure == "percent" and count.measure == COUNT and 0 < count.low < 1:
         return True if _is_share(share.low, 100 * count.low) else None

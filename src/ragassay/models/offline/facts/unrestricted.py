@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.text_facts import TextFacts
+from ragassay.models.offline.facts.units_of_measure import unit_named
 
 _LEAST = 0.5
 """Share of the words of the claim's sentence that the restricted one must have."""
@@ -17,6 +18,7 @@ _RESTRICTS = re.compile(
 )
 
 
+_CONDITION = re.compile(r"\b(?:unless|provided)\b", re.IGNORECASE)
 _UP_TO = re.compile(r"\bup to \W?\d", re.IGNORECASE)
 
 
@@ -37,6 +39,10 @@ def unrestricted(
         if level.head.stem not in words or len(words) < _LEAST_WORDS:
             continue
         place = _restricted(words, level.head.stem, passages, is_all=level.word.lower == "all")
+        if place is not None and unit_named(level.head.lower) is not None:
+            # "Renewed each year" holds of what is, "unless it is cancelled".
+            says = passages[place.passage].reading.text[place.start : place.end]
+            place = None if _CONDITION.search(says) else place
         if place is not None:
             passage = passages[place.passage].reading.text
             said, says = text[start:end], passage[place.start : place.end]
