@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 
+from ragassay.core.counting import count
 from ragassay.core.errors import RagAssayError
 
 if TYPE_CHECKING:
@@ -113,8 +114,9 @@ def print_forecast(
     elif forecast.thinking:
         thinking = f" ({forecast.thinking:,} of them a call to think, as its replies took before)"
     console().print(
-        f"{forecast.rows} rows, {forecast.requests} judgments to make, {forecast.cached} of them"
-        f" known already\n≈ {forecast.calls} calls, ≈ {forecast.input_tokens:,} input and"
+        f"{count(forecast.rows, 'row')}, {count(forecast.requests, 'judgment')} to make,"
+        f" {forecast.cached} of them"
+        f" known already\n≈ {count(forecast.calls, 'call')}, ≈ {forecast.input_tokens:,} input and"
         f" {forecast.output_tokens:,} output tokens{thinking}, {money}\n{time}. Nothing was sent.",
         markup=False,
         highlight=False,

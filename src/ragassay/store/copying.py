@@ -18,6 +18,7 @@ from typing import Any
 from sqlalchemy import delete, select, update
 
 from ragassay.core import DataError, SetupError
+from ragassay.core.counting import count
 from ragassay.store import codec, paging, schema
 from ragassay.store.access import IN_LIST
 from ragassay.store.batches import BATCH
@@ -83,7 +84,11 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
                 rows, judgments = copied.rows - before[0], copied.judgments - before[1]
                 tell(
                     f"{run_id}: "
-                    + (f"{rows:,} rows, {judgments:,} judgments" if is_new else "is there already")
+                    + (
+                        f"{count(rows, 'row')}, {count(judgments, 'judgment')}"
+                        if is_new
+                        else "is there already"
+                    )
                 )
     finally:
         for run_id in acquired:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ragassay.api import open_run
 from ragassay.core import CorrectedFigure, Figure, RagAssayError, RowResult
+from ragassay.core.counting import count
 from ragassay.runs.label_scales import scale_of_labels, scale_words
 from ragassay.scoring.design_with_judge import plan_with_judge
 from ragassay.scoring.error_groups import ErrorGroup, error_groups
@@ -107,7 +108,7 @@ def judge_trust(
     if labels is not None:
         taken = import_labels(run, labels, metric=metric, label=label, store=store)
         if tell is not None:
-            tell(f"took in {len(taken.file.labels)} labels of {', '.join(taken.metrics)}")
+            tell(f"took in {count(len(taken.file.labels), 'label')} of {', '.join(taken.metrics)}")
     with open_run(run, store=store) as opened:
         name = labelled_metric(opened, metric, imported=True)
         if not labels_of_run(opened, name):
