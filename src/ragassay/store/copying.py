@@ -81,15 +81,10 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
             is_new = _copy_run(source, target, run_id, number, copied)
             copied.labels += _copy_labels(source, target, run_id)
             if tell is not None:
-                rows, judgments = copied.rows - before[0], copied.judgments - before[1]
-                tell(
-                    f"{run_id}: "
-                    + (
-                        f"{count(rows, 'row')}, {count(judgments, 'judgment')}"
-                        if is_new
-                        else "is there already"
-                    )
-                )
+                rows = count(copied.rows - before[0], "row")
+                judgments = count(copied.judgments - before[1], "judgment")
+                done = f"{rows}, {judgments}" if is_new else "is there already"
+                tell(f"{run_id}: {done}")
     finally:
         for run_id in acquired:
             source.release(run_id)

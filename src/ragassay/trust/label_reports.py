@@ -77,15 +77,17 @@ def sheet_report(choice: Choice, output: object) -> list[str]:
     drawn = f"{audited} of them drawn with one chance for all"
     if audited == len(choice.rows):
         drawn = "drawn with one chance for all"
-    power = (
-        "What they can show, were all rows independent:"
-        f" {plan('width', labels=len(choice.rows)).sentence}"
-    )
+    power = "One label shows nothing of other rows."
+    if len(choice.rows) > 1:
+        power = (
+            "What they can show, were all rows independent:"
+            f" {plan('width', labels=len(choice.rows)).sentence}"
+        )
     if choice.clusters < len(choice.rows):
         power += f" They come from {choice.clusters} clusters: expect less."
     scale = ",".join(f"{point:g}" for point in choice.scale)
     return [
-        f"wrote {output}: {len(choice.rows)} of {choice.pool} rows, {drawn}."
+        f"wrote {output}: {len(choice.rows):,} of {count(choice.pool, 'row')}, {drawn}."
         f" Fill in the column label ({scale}), then: ragassay label import {choice.run} {output}",
         f"{power} Other sizes: ragassay plan-labels",
     ]
