@@ -176,3 +176,28 @@ def test_init_writes_a_file_to_fill_in_where_no_column_is_known(folder):
     with (folder / "ragassay.toml").open("a") as file:
         file.write('question = "Spalte A"\nresponse = "Spalte B"\n')
     assert rows_of(ragassay(folder, "evaluate", "--json")) == 1
+
+
+def test_init_shows_each_column_that_contexts_are_put_together_from(folder):
+    (folder / "rows.csv").write_text(
+        "question,KB Snippet 1,KB Snippet 2,response\nHow long?,Bridge A is long.,It is 9 m.,9 m\n"
+    )
+    done = ragassay(folder, "init", "rows.csv")
+    assert done.stdout.splitlines() == [
+        "  question      read as question: How long?",
+        "  KB Snippet 1  read as contexts: Bridge A is long.",
+        "  KB Snippet 2  read as contexts: It is 9 m.",
+        "  response      read as response: 9 m",
+    ]
+
+
+def test_init_shows_every_field_of_a_column_and_no_parent_of_one_that_is_read(folder):
+    answer = {"query": "How long?", "data": "9 m", "documents": [{"id": "1", "content": "9 m."}]}
+    (folder / "rows.jsonl").write_text(json.dumps({"answer_builder": {"answers": [answer]}}))
+    done = ragassay(folder, "init", "rows.jsonl")
+    shown = sorted(line.partition(":")[0] for line in done.stdout.splitlines())
+    assert shown == [
+        "  answer_builder.answers  read as question",
+        "  answer_builder.answers  read as response",
+    ]
+    assert "also read, from inside these columns: contexts" in done.stderr

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.cli.output import Notes
+from ragassay.cli.output import Notes, console, height, height_of_gates, show
+from ragassay.core import GateFailed
+from ragassay.report import Gate, GateOutcome, GateResult, render_gates
 
 LONG = "read " + ", ".join(f"response.tokenUsage.column_{n} as field_{n}" for n in range(6))
 
@@ -31,3 +33,17 @@ def test_a_command_to_copy_stays_in_one_piece_and_so_does_all_in_a_pipe(
     monkeypatch.delenv("COLUMNS")
     Notes()(LONG)
     assert capsys.readouterr().err.splitlines() == [command, LONG]
+
+
+def test_what_the_end_of_a_run_prints_under_its_summary_is_counted_beforehand(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for message in (LONG, GateFailed("E0602", "A gate was not met.", why="it is 0.4", fix="look")):
+        show(message)
+        assert height(message) == len(capsys.readouterr().err.splitlines()) > 1
+    gate = Gate("groundedness>=0.9", "mean", "groundedness", ">=", 0.9)
+    outcome = GateOutcome(gate, 0.4, False, "groundedness>=0.9: not met, it is 0.4 " + "so " * 30)
+    gates = GateResult((outcome,), (), 1)
+    render_gates(gates, console())
+    assert height_of_gates(gates) == capsys.readouterr().out.count("\n") > 3

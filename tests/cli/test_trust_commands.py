@@ -335,3 +335,24 @@ def test_a_judge_of_other_ids_is_refused_and_one_of_some_of_them_is_measured_on_
     assert (
         "E0315" in ragassay_("calibrate", source, "--judge", "recorded:x.jsonl#v", *FEW, code=2).err
     )
+
+
+def test_a_run_of_one_row_is_labelled_and_its_label_stays_on_the_scale_of_its_import(
+    tmp_path: Path,
+) -> None:
+    shell = Shell(tmp_path)
+    row = {"question": "How long?", "contexts": ["It is 9 m long."], "response": "It is 9 m long."}
+    shell.write("rows.jsonl", [row])
+    shell("evaluate", "rows.jsonl", "-m", "groundedness")
+    drawn = shell("label", "next", "last", "-o", "s.csv")
+    assert "1 of 1 row, drawn with one chance for all" in drawn.words
+    assert "One label shows nothing of other rows." in drawn.words
+    with open(tmp_path / "s.csv", newline="") as file:
+        (sheet,) = csv.DictReader(file)
+    with open(tmp_path / "s.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, sheet.keys())
+        writer.writeheader()
+        writer.writerow({**sheet, "label": 1})
+    scale = "scale: 0, 1; a row passes from a label of 1 on"
+    assert scale in shell("label", "import", "last", "s.csv").words
+    assert scale in shell("trust", "last", "-m", "groundedness").words

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragassay.core import Sample
 from ragassay.judges.text_rules.trivial import trivial
 from ragassay.metrics import split_claims
 from ragassay.metrics.graph.claims import MAX_CLAIMS, under_headings, without_bare_answers
+from ragassay.metrics.graph.statements import statements_of
 
 
 def kept(response: str) -> list[str]:
@@ -390,3 +392,12 @@ def test_a_colon_that_opens_no_list_or_a_heading_that_counts_leaves_a_claim(resp
 def test_a_mere_yes_or_no_beside_claims_is_none(response: str, claims: list[str]) -> None:
     pieces = without_bare_answers(split_claims(response))
     assert [piece.text for piece in pieces if not piece.dropped] == claims
+
+
+def test_a_mere_yes_or_no_beside_other_statements_of_a_reference_is_none():
+    def statements(reference: str) -> tuple[str, ...]:
+        return statements_of(Sample("a", question="Is it open?", reference=reference))
+
+    assert statements("Yes. It opens at nine.") == ("It opens at nine.",)
+    assert statements("Yes.") == ("Yes.",), "alone it is the answer"
+    assert statements("Yes, from nine on.") == ("Yes, from nine on.",)

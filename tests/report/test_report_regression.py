@@ -77,6 +77,31 @@ def test_all_metrics_with_a_good_end_are_compared_where_none_is_named(runs):
     assert result.exit_code == 1
 
 
+def test_p_is_corrected_for_the_metrics_that_are_held_and_for_no_other(runs):
+    sides = runs(before=0, after=6)
+    comparison = compare_runs(sides["before"], sides["after"])
+    (measured,) = (one for one in comparison.metrics if one.metric == "groundedness")
+    # Three metrics beside it that did not change, as a run of the default has them.
+    others = [
+        replace(measured, metric=name, result=replace(measured.result, difference=0.0, p=1.0))
+        for name in ("context_relevance", "context_recall", "answer_relevance")
+    ]
+    # 0.02 alone; times four it is no regression, although the interval lies below no change.
+    falls = replace(measured, result=replace(measured.result, p=0.02), p=0.08)
+    widened = replace(
+        comparison,
+        metrics=(falls, *others),
+        a=replace(comparison.a, metrics=tuple(one.metric for one in (falls, *others))),
+    )
+    (alone,) = regression_outcomes(widened, ["groundedness"])
+    assert alone.passed is False
+    assert "p = 0.020" in alone.message
+    among = regression_outcomes(widened)[0]
+    assert among.passed is True
+    assert "p = 0.080" in among.message
+    assert "p is corrected for all that are compared" in among.message
+
+
 def test_runs_by_different_judges_are_undecided_and_not_a_regression(runs, make, save, store):
     before = runs(before=0)["before"]
     rows = [make.row(n, sentences=BAD) for n in range(20)]

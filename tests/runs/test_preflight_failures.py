@@ -149,6 +149,19 @@ def test_a_field_of_extra_body_that_is_refused_is_named(tmp_path: Path) -> None:
     assert known(tmp_path) == ()
 
 
+def test_where_only_a_new_run_helps_a_resume_is_not_the_next_step(tmp_path: Path) -> None:
+    with OddServer(lambda body: Answer(200, PAGE)) as server:
+        fix = error_of(server, tmp_path).fix
+    assert fix.startswith("begin a new run with the right --base-url")
+    assert "; then go on" not in fix
+    assert "; where the server is mended instead, go on with: ragassay resume " in fix
+
+
+def test_where_a_resume_helps_it_is_the_next_step(tmp_path: Path) -> None:
+    with OddServer(lambda body: Answer(400, "daily maintenance window")) as server:
+        assert "; then go on with: ragassay resume " in error_of(server, tmp_path).fix
+
+
 def test_replies_cut_off_by_max_tokens_are_told_as_that(tmp_path: Path) -> None:
     with LLMServer(thinks=2000) as server:
         error = error_of(server, tmp_path, max_tokens=300)

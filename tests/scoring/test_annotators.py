@@ -349,7 +349,7 @@ def test_all_rows_in_one_cluster_give_figures_without_intervals():
     agreement = measure(given_votes, draws=100)
     assert all(figure.interval is None and figure.value is not None for figure in agreement.figures)
     assert agreement.figures[0].reason == "no interval: all rows lie in one cluster"
-    assert agreement.warnings == ("only 1 clusters: read the intervals with care",)
+    assert agreement.warnings == ("only 1 cluster: read the intervals with care",)
 
 
 def test_invalid_arguments_of_the_annotator_figures_are_refused():

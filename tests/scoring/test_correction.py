@@ -151,7 +151,7 @@ def test_two_labels_of_one_row_count_as_their_mean_and_are_told():
     found = corrected_metric(rows, [*labels, RowLabel("r0", 1 - truth[0])])
     assert found.used == 60
     assert found.estimate.labels_only == pytest.approx((sum(truth[:60]) - truth[0] + 0.5) / 60)
-    assert "1 rows have several labels: their mean counts" in found.warnings
+    assert "1 row has several labels: their mean counts" in found.warnings
 
 
 def test_few_labels_stand_alone():

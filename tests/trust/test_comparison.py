@@ -258,7 +258,7 @@ BAD: dict[str, tuple[list[dict[str, Any]], str]] = {
         rows_of([1, 0] * 6, [1, 0] * 6, group=list("aabbccddeeff")),
         "only 6 clusters",
     ),
-    "one cluster": (rows_of([1, 0] * 6, [1, 0] * 6, group=["a"] * 12), "only 1 clusters"),
+    "one cluster": (rows_of([1, 0] * 6, [1, 0] * 6, group=["a"] * 12), "only 1 cluster"),
     "one row": (rows_of([1], [1]), "every labelled row passes"),
     "missing labels": (rows_of([1, 0, None] * 5, [1, 0, 1] * 5), "5 of 15 rows have no label"),
     "missing verdicts": (rows_of([1, 0] * 6, [1, 0, None, None] * 3), "no verdict on 6 of 12"),
@@ -286,7 +286,7 @@ def test_verdicts_of_another_file_are_matched_by_id_and_what_does_not_match_is_c
     assert judge.missing == {"no row of this id in judged.csv": 1}
     assert value(judge, "accuracy") == 1.0
     assert any(
-        "1 rows of judged.csv are not among the labelled ones" in warning
+        "1 row of judged.csv is not among the labelled ones" in warning
         for warning in judge.warnings
     )
     path.write_text("id,verdict\nx,yes\n")

@@ -181,7 +181,7 @@ def test_a_line_that_is_no_json_is_counted_and_the_others_are_read(tmp_path: Pat
     path.write_text('{"id": "a", "label": 1}\n{broken\n{"label": 0}\n')
     found = read_labels(str(path))
     assert found.ids == ("a", "row-3")
-    assert any(note.startswith("1 rows cannot be read (E0301") for note in found.notes)
+    assert any(note.startswith("1 row cannot be read (E0301") for note in found.notes)
 
 
 def test_rows_as_ragassay_writes_them_hold_their_label_and_slice_one_level_down() -> None:
@@ -198,4 +198,4 @@ def test_rows_as_ragassay_writes_them_hold_their_label_and_slice_one_level_down(
 def test_constructed_labels_are_counted_and_said() -> None:
     found = read_labels([row("a", label_kind="constructed"), row("b")])
     assert found.constructed == 1
-    assert "1 labels are constructed, not given by people" in found.notes
+    assert "1 label is constructed, not given by people" in found.notes

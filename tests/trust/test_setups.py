@@ -40,7 +40,7 @@ def test_claims_keep_their_label_and_claims_of_one_document_are_of_one_cluster(
     ]
     assert built.rows[0]["cluster"] == built.rows[1]["cluster"] != built.rows[2]["cluster"]
     assert built.rows[0]["contexts"] == ["The dam is 90 m high."]
-    assert built.notes == ("1 claims have no label of 0 or 1 and are left out",)
+    assert built.notes == ("1 claim has no label of 0 or 1 and is left out",)
     assert (built.standard.metric, built.standard.cut) == ("groundedness", 1.0)
 
 

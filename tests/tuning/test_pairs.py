@@ -257,7 +257,7 @@ def test_one_pair_in_two_orders_is_one_row_in_one_part(ask: Any) -> None:
     with pytest.raises(DataError, match="with the same texts lie in two parts"):
         ask([*rows, turned])
     found = ask([*rows, turned], split_by=None)
-    assert any("1 clusters were joined" in note for note in found.notes)
+    assert any("1 cluster was joined" in note for note in found.notes)
     assert not any("different labels" in note for note in found.notes)
 
 

@@ -96,7 +96,7 @@ def test_equal_rows_in_two_clusters_stay_together():
     assert found.joined == 1
     assert found.rows.cluster[0] == found.rows.cluster[39]
     assert found.notes == (
-        "equal rows lay in several clusters: 1 clusters were joined to others",
+        "equal rows lay in several clusters: 1 cluster was joined to others",
         "1 sets of equal rows have different labels",
     )
     for rows in rows_of(found).values():

@@ -54,7 +54,7 @@ def test_late_spans_change_no_row_that_is_judged(watched: Watched) -> None:
     watched.arrive([[late]])
     after = watched.step()
     assert after.arrived == after.judged == 2
-    assert "1 rows changed after they were judged: they stand as judged" in after.notes
+    assert "1 row changed after it was judged: it stands as judged" in after.notes
 
 
 def test_a_budget_of_zero_judges_nothing_and_says_so(watched: Watched) -> None:

@@ -101,7 +101,7 @@ def evaluate(
     min_coverage: Annotated[
         float | None,
         typer.Option(
-            help="Least judged/asked share, 0 to 1; exit 3 below [default: 1 where CI is set]."
+            help="Least judged/asked share, 0 to 1; exit 3 below [default: 1 with --gate in CI]."
         ),
     ] = None,
     html: HtmlOption = None,

@@ -10,6 +10,7 @@ import typer
 
 from ragassay.cli.output import note, print_json, print_lines, store_file
 from ragassay.cli.parameters import DoctorOptions, JsonOption, StoreOption, grouped
+from ragassay.core.counting import count
 
 if TYPE_CHECKING:
     from ragassay.runs.doctor import Installation, LocalServer, ModelReport
@@ -128,7 +129,7 @@ def _print_store(store: Store | None) -> None:
     if store is None:
         print_lines("store: none yet; the first run makes it")
         return
-    print_lines(f"store: {store.location}, {len(store.runs())} runs")
+    print_lines(f"store: {store.location}, {count(len(store.runs()), 'run')}")
     lines = model_lines(store.known_models())
     if lines:
         print_lines("models known here:", *(f"  {line}" for line in lines[:8]))

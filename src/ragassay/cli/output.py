@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sys
@@ -13,12 +14,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 
+from ragassay.core.counting import count
 from ragassay.core.errors import RagAssayError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragassay.report import Detail, FinalSteps
+    from ragassay.report import Detail, FinalSteps, GateResult
     from ragassay.report.tables import Block
     from ragassay.report.tables import Table as TableContent
     from ragassay.runs import Forecast
@@ -40,13 +42,20 @@ def finish(
 
     summary, store = run.summary, store_option(run.store_location)
     gates = steps.check_gates(summary)
+    # The commands that the end names are for the reader's shell: with the store of this run.
+    resume = resume_command(run.id, run.store_location)
+    end = conclude(summary, gates, resume=resume, store=store)
     if json_:
         print_json({**summary_json(summary), "gates": gates.to_json()})
     else:
-        told = 0 if notes is None else notes.lines + bool(steps.html)
+        held = gates if steps.gates or steps.min_coverage is not None else None
+        told = 0
+        if notes is not None:
+            told = notes.lines + bool(steps.html) + sum(height(each) for each in end.messages)
+            told += 0 if held is None else height_of_gates(held)
         render_summary(summary, console(), store=store, detail=replace(detail, told=told))
-        if steps.gates or steps.min_coverage is not None:
-            render_gates(gates, console())
+        if held is not None:
+            render_gates(held, console())
     # A file that could not be written does not end the run: the others are still written, and its
     # exit code counts only where the run itself ended well.
     unwritten = 0
@@ -54,13 +63,29 @@ def finish(
         show(message)
         if isinstance(message, RagAssayError):
             unwritten = message.exit_code
-    # The commands that the end names are for the reader's shell: with the store of this run.
-    resume = resume_command(run.id, run.store_location)
-    end = conclude(summary, gates, resume=resume, store=store)
     for message in end.messages:
         show(message)
     announce(run, summary, gates)
     raise typer.Exit(end.exit_code or unwritten)
+
+
+def height(message: str | RagAssayError) -> int:
+    """The lines that `show` prints."""
+    if isinstance(message, RagAssayError):
+        return len(_lines_of_error(message))
+    return len(_lines_of(message))
+
+
+def height_of_gates(gates: GateResult) -> int:
+    """The lines that the gates take."""
+    from rich.console import Console
+
+    from ragassay.report import render_gates
+
+    trial = Console(file=io.StringIO(), width=console().width)
+    with trial.capture() as printed:
+        render_gates(gates, trial)
+    return printed.get().count("\n")
 
 
 def show(message: str | RagAssayError) -> None:
@@ -113,8 +138,9 @@ def print_forecast(
     elif forecast.thinking:
         thinking = f" ({forecast.thinking:,} of them a call to think, as its replies took before)"
     console().print(
-        f"{forecast.rows} rows, {forecast.requests} judgments to make, {forecast.cached} of them"
-        f" known already\n≈ {forecast.calls} calls, ≈ {forecast.input_tokens:,} input and"
+        f"{count(forecast.rows, 'row')}, {count(forecast.requests, 'judgment')} to make,"
+        f" {forecast.cached} of them"
+        f" known already\n≈ {count(forecast.calls, 'call')}, ≈ {forecast.input_tokens:,} input and"
         f" {forecast.output_tokens:,} output tokens{thinking}, {money}\n{time}. Nothing was sent.",
         markup=False,
         highlight=False,
@@ -130,6 +156,11 @@ def store_file(store: str | None) -> str:
 
 def show_error(error: RagAssayError) -> None:
     """The parts that the error has, a line each, and where its code is explained."""
+    _tell(_lines_of_error(error))
+
+
+def _lines_of_error(error: RagAssayError) -> list[str]:
+    """The error as it is printed."""
     from ragassay.report import plain
 
     lines = [f"error[{error.code}]: {error.what}"]
@@ -137,7 +168,7 @@ def show_error(error: RagAssayError) -> None:
         f"  {name}: {text}" for name in ("where", "why", "fix") if (text := getattr(error, name))
     ]
     lines.append(f"  more: ragassay explain {error.code}")
-    print(plain("\n".join(lines)), file=sys.stderr)
+    return plain("\n".join(lines)).splitlines()
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from ragassay.core.counting import count
+
 if TYPE_CHECKING:
     from ragassay.runs import Progress
 
@@ -75,13 +77,13 @@ class Display:
             )
         traffic, ledger = progress.traffic, progress.ledger()
         if traffic.sent:
-            parts.append(f"{ledger.confirmed.calls} calls, {traffic.in_flight} in flight")
+            parts.append(f"{count(ledger.confirmed.calls, 'call')}, {traffic.in_flight} in flight")
             if traffic.retries:
-                parts.append(f"{traffic.retries} retries")
+                parts.append(count(traffic.retries, "retry", "retries"))
             if traffic.rate_limited:
-                parts.append(f"{traffic.rate_limited} rate limits")
+                parts.append(count(traffic.rate_limited, "rate limit"))
             parts.append(
-                f"{ledger.confirmed.input_tokens + ledger.confirmed.output_tokens:,} tokens"
+                count(ledger.confirmed.input_tokens + ledger.confirmed.output_tokens, "token")
             )
         if ledger.confirmed.cost is not None:
             cap = f" of at most ${self._cap:.2f}" if self._cap is not None else ""

@@ -9,12 +9,22 @@ import typer
 
 from ragassay.cli.output import note, print_json, print_lines, store_file
 from ragassay.cli.parameters import JsonOption, StoreOption
+from ragassay.core.counting import count
 
 store_app = typer.Typer(
     help="Copy a store into another database, check it.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+
+_SINGULAR = {
+    "runs": "run",
+    "rows": "row",
+    "judgments": "judgment",
+    "batches": "batch",
+    "labels": "label",
+    "certificates": "certificate",
+}
 
 
 @store_app.command(name="copy", short_help="Copy all runs into another store.")
@@ -44,8 +54,8 @@ def copy(
     known = counts.pop("known")
     print_lines(
         f"copied into {shown_location(to)}",
-        ", ".join(f"{count:,} {what}" for what, count in counts.items()),
-        *([f"there already, with the same content: {known:,} runs"] if known else []),
+        ", ".join(count(number, _SINGULAR[what], what) for what, number in counts.items()),
+        *([f"there already, with the same content: {count(known, 'run')}"] if known else []),
     )
 
 

@@ -13,6 +13,7 @@ import typer
 
 from ragassay.cli.output import note, print_lines, store_file
 from ragassay.cli.parameters import StoreOption
+from ragassay.core.counting import count
 from ragassay.core.errors import SetupError
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def receive(  # plain: a parameter is an option with its help
         _serve(endpoint, sock, host, grpc_port, say)
         counts = endpoint.counters.counts
         note(
-            f"received {counts.received:,} records: {counts.stored:,} stored,"
+            f"received {count(counts.received, 'record')}: {counts.stored:,} stored,"
             f" {counts.duplicate:,} known already, {counts.rejected:,} rejected"
         )
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from ragassay.core import Call, ChatCall, Ledger, Spend
+from ragassay.core.counting import count
 from ragassay.dispatch.account import Account, exact
 from ragassay.dispatch.call_costs import CallCosts, Rate
 from ragassay.dispatch.worst_case import (
@@ -58,7 +59,7 @@ class Budget(ABC):
     def refusal(self) -> str:
         """Why a call was not made, without the amounts, so that it reads the same for every row."""
         if self._max_cost is None:
-            return f"the cap of {self._max_calls:,} calls was reached"
+            return f"the cap of {count(self._max_calls or 0, 'call')} was reached"
         return f"the cap of ${_dollars(self._max_cost)} leaves no room for another call"
 
     def _reason(
@@ -66,7 +67,7 @@ class Budget(ABC):
     ) -> str:
         """refused: what a call may cost at most that was not made; 0 where that is not known."""
         if out_of_calls:
-            return f"the cap of {self._max_calls:,} calls was reached"
+            return f"the cap of {count(self._max_calls or 0, 'call')} was reached"
         spent = f"${float(confirmed):.6g} confirmed"
         if uncertain:
             spent += f" and ${float(uncertain):.6g} held for calls without a bill"

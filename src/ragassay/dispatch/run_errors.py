@@ -5,6 +5,9 @@ from __future__ import annotations
 from ragassay.core import CallError, CallFailed, ProviderError
 from ragassay.models.proxy import PROXY
 
+NEW_RUN = "begin a new run"
+"""What a fix says first where no resume can heed it: a run keeps its model and its address."""
+
 _REJECTIONS = {
     "auth": (
         "E0403",
@@ -15,14 +18,14 @@ _REJECTIONS = {
     "no_model": (
         "E0404",
         "The server does not know the model.",
-        "begin a new run with a model that the server has and a --base-url whose path is right"
-        " (most end in /v1); or make the server serve this model",
+        f"{NEW_RUN} with a model that the server has and a --base-url whose path is right"
+        " (most end in /v1)",
     ),
     "no_address": (
         "E0404",
         "The server has no model at this address.",
-        "begin a new run with the --base-url at which it answers chat completions (most end in"
-        " /v1) and a model that it has",
+        f"{NEW_RUN} with the --base-url at which it answers chat completions (most end in /v1)"
+        " and a model that it has",
     ),
     "refused": (
         "E0408",
@@ -33,8 +36,8 @@ _REJECTIONS = {
     "web_page": (
         "E0408",
         "This address answers with a web page, not with an API.",
-        "check --base-url: it must be the address of the API (most end in /v1), not of a page for"
-        " people; a sign-in page in front of it lets no program through",
+        f"{NEW_RUN} with the right --base-url: the address of the API (most end in /v1), not of a"
+        " page for people; a sign-in page in front of it lets no program through",
     ),
     "extra_body": (
         "E0408",

@@ -25,6 +25,7 @@ from ragassay.core import (
     RunState,
     shorten,
 )
+from ragassay.core.counting import count
 from ragassay.distributed import ray_cluster
 from ragassay.distributed.messages import Heartbeat, Job, PartResult, Ready, joined
 from ragassay.distributed.parts import (
@@ -208,7 +209,7 @@ class RayEngine:
         self._state = RunState.FINISHED
         if left > 0:
             self._state = RunState.INTERRUPTED
-            self._reason = f"the workers left {left:,} rows undone"
+            self._reason = f"the workers left {count(left, 'row')} undone"
 
     def _make_handles(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> None:
         options = self._plan.options

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from ragassay.core import CorrectedFigure, Interval, Manifest, SetupError, Stage, Verdict
+from ragassay.core.counting import count
 from ragassay.core.display import Displayed
 from ragassay.report.wording import (
     better_end,
     change_word,
-    count,
     declared_as,
     is_loss,
     p_value,

@@ -16,6 +16,7 @@ from ragassay.core import (
     RunState,
     Summary,
 )
+from ragassay.core.counting import count
 from ragassay.report.gate import GateResult
 from ragassay.report.lost import (
     UNKNOWN,
@@ -149,7 +150,7 @@ def _with_higher_caps(resume: str, summary: Summary) -> str:
     if options.get("max_calls") is not None:
         rest = math.ceil((calls - ledger.preflight.calls) * share)
         caps.append(f"--max-calls {calls + rest}")
-        more.append(f"{rest:,} calls")
+        more.append(count(rest, "call"))
     if options.get("max_cost") is not None:
         cost = (spent - before) * share
         refused = _REFUSED.search(summary.stop_reason)

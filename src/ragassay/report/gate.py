@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.core import Interval, Ledger, Manifest, MetricSummary, SetupError, Summary, nearest
+from ragassay.core.counting import count
 from ragassay.report.wording import (
     NO_RESPONSE,
     better_end,
-    count,
     figure,
     is_loss,
     money,

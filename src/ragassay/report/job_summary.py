@@ -11,13 +11,13 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from ragassay.core import RowResult, Summary, Verdict
+from ragassay.core.counting import count
 from ragassay.report.comparison import Comparison
 from ragassay.report.gate import GateResult
 from ragassay.report.proof import proof, worst_score
 from ragassay.report.text import one_line, plain
 from ragassay.report.wording import (
     cause_words,
-    count,
     doubt,
     figure,
     headline,
@@ -94,7 +94,7 @@ def _head(
     causes = [f"{count(one.rows, 'row')}: {one.cause.title}" for one in summary.causes]
     if causes:
         yield _pre(["What broke", *causes, f"Try: {summary.causes[0].cause.remedy}"])
-    judge = f"Judge: {summary.manifest.judge.uri}, {summary.ledger.confirmed.calls:,} calls"
+    judge = f"Judge: {summary.manifest.judge.uri}, {count(summary.ledger.confirmed.calls, 'call')}"
     yield _pre([judge, *summary.notes])
 
 

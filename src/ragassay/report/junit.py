@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 from ragassay.core import BadRow, EnvironmentFailure, Manifest, RowResult, Score, Status, Verdict
+from ragassay.core.counting import count
 from ragassay.report.output_files import private
 from ragassay.report.proof import proof
 from ragassay.report.text import one_line, xml
 from ragassay.report.wording import (
     behind,
     cause_words,
-    count,
     doubt,
     figure,
     pass_mark,

@@ -11,12 +11,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ragassay.core import Incomplete, Manifest, SetupError, nearest
+from ragassay.core.counting import count
 from ragassay.report.comparison import Comparison, MetricComparison
 from ragassay.report.gate import Gate, GateOutcome, GateResult
-from ragassay.report.wording import better_end, count, figure, p_value, signed
+from ragassay.report.wording import (
+    better_end,
+    figure,
+    p_value,
+    signed,
+)
+from ragassay.scoring import holm
 
 ALPHA = 0.05
-"""The level of every test here, two-sided, Holm-corrected over the metrics."""
+"""The level of every test here, two-sided, Holm-corrected over the metrics that are held."""
 
 _WORDS = {True: "met", False: "not met", None: "undecided"}
 
@@ -30,13 +37,14 @@ def regression_outcomes(
     """One outcome for each metric that the baseline has a value of and that has a good end: failed
     where it is worse beyond chance.
 
-    metrics: only these; () = all. margin: the loss that does not matter, in the metric's unit. With
-    one, a metric fails where its whole interval lies below the margin, and is undecided where only
-    a part of it does. floor: the least share, in [0, 1], of the baseline's rows that must still be
-    there, with the fields that the metric needs and with a response; None asks for all of them.
-    Below it a metric that is not worse is undecided, and so is one that this run does not measure,
-    or that was judged by another judge or rubric: the difference would be one of judges. Raises
-    SetupError E0601 for a metric that the baseline does not have.
+    metrics: only these, and p is corrected for these alone; () = all. margin: the loss that does
+    not matter, in the metric's unit. With one, a metric fails where its whole interval lies below
+    the margin, and is undecided where only a part of it does. floor: the least share, in [0, 1], of
+    the baseline's rows that must still be there, with the fields that the metric needs and with a
+    response; None asks for all of them. Below it a metric that is not worse is undecided, and so is
+    one that this run does not measure, or that was judged by another judge or rubric: the
+    difference would be one of judges. Raises SetupError E0601 for a metric that the baseline does
+    not have.
     """
     found = {one.metric: one for one in comparison.metrics}
     for metric in metrics:
@@ -49,6 +57,7 @@ def regression_outcomes(
         # What the baseline itself has no value of cannot become worse.
         and (metric not in found or found[metric].valued)
     ]
+    found = _corrected_among([found[metric] for metric in chosen if metric in found])
     changed = _changed_judge(comparison.a, comparison.b)
     least = 1.0 if floor is None else floor
     outcomes = []
@@ -62,6 +71,13 @@ def regression_outcomes(
         message = f"no regression: undecided, {comparison.headline}"
         outcomes = [GateOutcome(gate, None, None, message)]
     return tuple(outcomes)
+
+
+def _corrected_among(compared: Sequence[MetricComparison]) -> dict[str, MetricComparison]:
+    """The metrics by name, their p corrected for these alone: what is not held takes no power."""
+    p_values = {one.metric: one.result.p for one in compared if one.result.p is not None}
+    corrected = dict(zip(p_values, holm(list(p_values.values())), strict=True))
+    return {one.metric: replace(one, p=corrected.get(one.metric)) for one in compared}
 
 
 def _unknown(metric: str, known: Sequence[str]) -> SetupError:
@@ -121,7 +137,7 @@ def _outcome(
         message += f", {p_value(one.p)}"
     if passed and not margin:
         # "None found" is worth as much as what could have been found.
-        message += _would_show(one)
+        message += _would_show(one) + _beside_interval(one)
     if lost:
         message += f"; {lost}"
     return GateOutcome(gate, result.difference, passed, message, result.n)
@@ -136,6 +152,17 @@ def _would_show(one: MetricComparison) -> str:
     # Where no row changed there is no spread to work with, and the interval says what could hide.
     hidden = max(abs(result.interval.low), abs(result.interval.high))
     return f"; a change below {figure(hidden, one.unit)} may not show"
+
+
+def _beside_interval(one: MetricComparison) -> str:
+    """Why a loss is no regression although its interval lies wholly below no change."""
+    interval = one.result.interval
+    if interval is None or interval.low <= 0 <= interval.high:
+        return ""
+    sign = -1.0 if one.better == "lower" else 1.0
+    if sign * interval.high > 0:
+        return ""
+    return "; the interval is of this metric alone, p is corrected for all that are compared"
 
 
 def _measured_without_judge(metric: str) -> bool:

@@ -28,6 +28,7 @@ from ragassay.core import (
     WorstRow,
     shorten,
 )
+from ragassay.core.counting import count
 from ragassay.diagnosis import QUERY_TYPE, cause_named, is_own, own_cause
 from ragassay.report.lost import remedy
 from ragassay.report.orders import order_agreement
@@ -35,7 +36,6 @@ from ragassay.report.proof import proof, worst_score
 from ragassay.report.wording import (
     AppTotals,
     better_end,
-    count,
     reading_words,
     unit_of,
     unmeasured_words,

@@ -33,6 +33,7 @@ from ragassay.core import (
     Summary,
     Verdict,
 )
+from ragassay.core.counting import count as count  # one of the words here, for pages and templates
 from ragassay.diagnosis import QUERY_TYPE, is_own
 
 if TYPE_CHECKING:
@@ -234,13 +235,6 @@ def seconds(value: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-
-
-def count(n: int, noun: str, plural: str = "") -> str:
-    """1 row, 1,204 rows."""
-    if n != 1:
-        noun = plural or noun + "s"
-    return f"{n:,} {noun}"
 
 
 def reading_words(reading: Mapping[str, int]) -> list[str]:
@@ -651,7 +645,7 @@ def app_words(s: Summary) -> str:
     app = s.app
     figures: list[tuple[str, str]] = []
     if app.total_tokens is not None:
-        figures.append(("total_tokens", f"{app.total_tokens:,} tokens"))
+        figures.append(("total_tokens", count(app.total_tokens, "token")))
     if app.cost is not None:
         figures.append(("cost", money(app.cost)))
     if app.latency is not None:
@@ -699,7 +693,7 @@ def spend_in_short(s: Summary) -> str:
     parts = [_request_words(ledger)]
     tokens = spend.input_tokens + spend.output_tokens
     if tokens:
-        parts += [f"{tokens:,} tokens", money(spend.cost)]
+        parts += [count(tokens, "token"), money(spend.cost)]
     if ledger.cached_judgments:
         parts.append(f"{count(ledger.cached_judgments, 'judgment')} reused")
     uncertain = _uncertain_calls(s)
@@ -772,7 +766,9 @@ def _tokens(spend: Spend) -> str:
     if spend.reasoning_tokens:
         parts.append(f"{spend.reasoning_tokens:,} of the output to think")
     known = f" ({', '.join(parts)})" if parts else ""
-    return f"{spend.input_tokens:,} tokens in, {spend.output_tokens:,} out{known}"
+    return (
+        f"{count(spend.input_tokens, 'token in', 'tokens in')}, {spend.output_tokens:,} out{known}"
+    )
 
 
 def says_something(metric: MetricSummary) -> bool:

@@ -26,6 +26,7 @@ from ragassay.core import (
     Score,
     Status,
 )
+from ragassay.core.counting import count
 from ragassay.dispatch import (
     TOKENS_PER_BYTE,
     OutputLimit,
@@ -207,7 +208,7 @@ def spend_before_a_run(plan: Plan, store: Store) -> str:
             cost += f" at prices of {packaged_on()}"
     cap = plan.options.max_cost
     capped = "no cap (--max-cost)" if cap is None else f"cap ${cap:.2f}"
-    return f"about {calls:,} calls and {tokens:,} tokens, {cost}, {capped}"
+    return f"about {count(calls, 'call')} and {count(tokens, 'token')}, {cost}, {capped}"
 
 
 def _thinking(seen: RepliesSeen, count: _Count) -> int:

@@ -149,6 +149,13 @@ def scale_words(scale: Sequence[float]) -> str:
         return f"{words}; from which label on a row passes is said with --cut"
 
 
+def scale_words_of(labels: Sequence[HumanLabel], where: str) -> str:
+    """The scale that labels of a run are on, in words, as their import said it. Raises as
+    `scale_of_labels`.
+    """
+    return scale_words(_narrowed(scale_of_labels(labels, (), where), labels))
+
+
 def _listed(values: Sequence[float], most: int = 12) -> str:
     shown = ", ".join(f"{value:g}" for value in values[:most])
     return f"{shown} ..." if len(values) > most else shown

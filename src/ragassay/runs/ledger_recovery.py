@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragassay.core import CallError, Ledger, ProviderError, RunState
+from ragassay.core.counting import count
 from ragassay.dispatch import add_ledgers
 from ragassay.judges.composed.members import runs_here
 from ragassay.runs.commands import resume_command
@@ -108,8 +109,8 @@ async def without_waiting_batches(
         ) from None
     if waiting and tell is not None:
         tell(
-            f"{waiting:,} calls are at the provider already: their answers are collected, not"
-            " bought again"
+            f"{count(waiting, 'call is', 'calls are')} at the provider already: their answers are"
+            " collected, not bought again"
         )
     return _without_calls(base, waiting)
 

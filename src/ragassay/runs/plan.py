@@ -760,10 +760,10 @@ def report_notes(plan: Plan, tell: Callable[[str], None] | None) -> None:
     warnings.
     """
     scan = plan.scan
-    guesses = [
-        f"took {shorten(column, 60)} for {field}, by a guess"
-        for field, column in plan.dataset.guesses.items()
+    guessed = [
+        f"{shorten(column, 60)} for {field}" for field, column in plan.dataset.guesses.items()
     ]
+    guesses = [f"took {', '.join(guessed)}, by a guess"] if guessed else []
     # A resume, whose rows are not scanned again, has said so before.
     sent = [
         f"sent to {host}: {', '.join(names)}"

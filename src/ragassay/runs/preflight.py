@@ -173,7 +173,7 @@ class Preflight:
                 where=model.uri,
                 why=f"{known.problem} (asked {asked_at} UTC)",
                 fix=(
-                    "take another model; --force goes on all the same, and"
+                    f"{run_errors.NEW_RUN} with another model; --force goes on all the same, and"
                     f" `{doctor_command(self._options, model.uri, self._store)}` asks it again and"
                     " shows what it answers"
                 ),
@@ -190,9 +190,15 @@ class Preflight:
         if self._options.force:
             return
         limit = self._options.max_tokens
-        fix = "take a model that thinks less, or a server that lets its replies be longer"
+        fix = (
+            f"{run_errors.NEW_RUN} with a model that thinks less, or a server that lets its replies"
+            " be longer"
+        )
         if limit is not None:
-            fix = f"raise --max-tokens (it is {limit:,}, thinking included), or leave it out"
+            fix = (
+                f"{run_errors.NEW_RUN} and raise --max-tokens (it is {limit:,}, thinking included),"
+                " or leave it out"
+            )
         raise ProviderError(
             "E0419",
             "The model's reply to the known example is cut off.",

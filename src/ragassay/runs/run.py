@@ -24,6 +24,7 @@ from ragassay.core import (
     Summary,
     Verdict,
 )
+from ragassay.core.counting import count
 from ragassay.runs.row_lookup import like_row
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ class Run:
     def __repr__(self) -> str:
         stored = self.store.run(self.id)
         return (
-            f"<Run {self.id} {stored.state}: {stored.manifest.rows} rows, judge"
+            f"<Run {self.id} {stored.state}: {count(stored.manifest.rows, 'row')}, judge"
             f" {stored.manifest.judge.uri}>"
         )
 

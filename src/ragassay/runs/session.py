@@ -20,6 +20,8 @@ from ragassay.core import (
     RunState,
     memory_failure,
 )
+from ragassay.core.counting import count
+from ragassay.dispatch import run_errors
 from ragassay.runs.chat_models import chat_models
 from ragassay.runs.commands import resume_command
 from ragassay.runs.distribution import DistributedRun
@@ -358,7 +360,8 @@ class Session:
         log.close(finished=outcome.state is RunState.FINISHED or log.holds_no_reply)
         if self._tell is not None and driver.without_usage:
             self._tell(
-                f"{driver.without_usage} replies said nothing about tokens: tokens are counted"
+                f"{count(driver.without_usage, 'reply said', 'replies said')} nothing about tokens:"
+                " tokens are counted"
                 " without them, and what they may have cost at most counts as uncertain"
             )
         if self._watch is not None:
@@ -373,7 +376,10 @@ class Session:
 
     def _add_resume_command(self, error: RagAssayError) -> None:
         advice = f"go on with: {self._resume_command}"
-        error.fix = f"{error.fix}; then {advice}" if error.fix else advice
+        if error.fix.startswith(run_errors.NEW_RUN):
+            error.fix += f"; where the server is mended instead, {advice}"
+        else:
+            error.fix = f"{error.fix}; then {advice}" if error.fix else advice
 
     def _add_smaller_resume_command(self, error: EnvironmentFailure) -> None:
         """With fewer calls at once a run takes less memory."""

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ragassay.core import Certificate, MetricTrust, Profile, RagAssayError, Shift
+from ragassay.core.counting import count
 from ragassay.runs.corrected import corrected_of
 from ragassay.store.certificate_file import altered, identity, loads
 
@@ -229,7 +230,7 @@ def _figure_words(certificate: Certificate, name: str) -> str:
 def _labels(certificate: Certificate) -> str:
     construction = "" if certificate.kind == "human" else f", {certificate.kind}"
     weighted = f", {certificate.weighted_words}" if certificate.weighted_words else ""
-    return f"{certificate.n:,} labels ({certificate.dataset}{construction}{weighted})"
+    return f"{count(certificate.n, 'label')} ({certificate.dataset}{construction}{weighted})"
 
 
 def _is_judged(metric: str, fingerprints: Mapping[str, str]) -> bool:

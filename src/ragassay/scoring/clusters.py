@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ragassay.core.counting import count
 from ragassay.scoring.arrays import IntArray
 
 FEWEST = 10
@@ -31,4 +32,6 @@ def row_clusters(cluster: IntArray | None, n: int) -> IntArray:
 
 def few_clusters_note(clusters: int, what: str = "interval") -> str:
     """A warning where there are fewer than `FEWEST` clusters, else ""."""
-    return f"only {clusters} clusters: read the {what} with care" if clusters < FEWEST else ""
+    if clusters >= FEWEST:
+        return ""
+    return f"only {count(clusters, 'cluster')}: read the {what} with care"

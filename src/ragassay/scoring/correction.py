@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.core import DataError, Shift
+from ragassay.core.counting import count
 from ragassay.scoring import ppi, shift
 
 FloatArray = NDArray[np.float64]
@@ -139,7 +140,10 @@ def _counted(waiting: Waiting, lost: int) -> list[str]:
     """What is said of rows that wait for a label, and of those without a score."""
     words = [waiting.words] if waiting.rows else []
     if lost:
-        words.append(f"{lost} rows without a judge's score count with the mean of the others")
+        verb = "counts" if lost == 1 else "count"
+        words.append(
+            f"{count(lost, 'row')} without a judge's score {verb} with the mean of the others"
+        )
     return words
 
 
@@ -281,12 +285,13 @@ class _LabelChoice:
         self._set_aside(f"off the scale {low:g} to {high:g}", off_scale)
         several = sum(len(labels_of_row) > 1 for labels_of_row in by_row.values())
         if several:
-            self.warnings.append(f"{several} rows have several labels: their mean counts")
+            rows = count(several, "row has", "rows have")
+            self.warnings.append(f"{rows} several labels: their mean counts")
         return [_merged(labels_of_row) for labels_of_row in by_row.values()]
 
-    def _set_aside(self, reason: str, count: int) -> None:
-        if count:
-            self.unused[reason] = self.unused.get(reason, 0) + count
+    def _set_aside(self, reason: str, labels: int) -> None:
+        if labels:
+            self.unused[reason] = self.unused.get(reason, 0) + labels
 
     def _no_label(self) -> DataError:
         reasons = "; ".join(f"{count} {reason}" for reason, count in self.unused.items())

@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ragassay.core.counting import count
 from ragassay.scoring.arrays import BoolArray, FloatArray, IntArray, numbered
 from ragassay.scoring.intervals import incomplete_beta, normal_quantile, t_quantile
 
@@ -113,7 +114,7 @@ def certify(
     tested = replace(empty, clusters=clusters, steps=tuple(steps))
     if certified is None:
         return replace(tested, reason=_why_none(tested))
-    approximate = f"only {clusters} clusters: the guarantee is approximate"
+    approximate = f"only {count(clusters, 'cluster')}: the guarantee is approximate"
     return replace(
         tested,
         threshold=certified.threshold,

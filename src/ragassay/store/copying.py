@@ -18,6 +18,7 @@ from typing import Any
 from sqlalchemy import delete, select, update
 
 from ragassay.core import DataError, SetupError
+from ragassay.core.counting import count
 from ragassay.store import codec, paging, schema
 from ragassay.store.access import IN_LIST
 from ragassay.store.batches import BATCH
@@ -80,11 +81,10 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
             is_new = _copy_run(source, target, run_id, number, copied)
             copied.labels += _copy_labels(source, target, run_id)
             if tell is not None:
-                rows, judgments = copied.rows - before[0], copied.judgments - before[1]
-                tell(
-                    f"{run_id}: "
-                    + (f"{rows:,} rows, {judgments:,} judgments" if is_new else "is there already")
-                )
+                rows = count(copied.rows - before[0], "row")
+                judgments = count(copied.judgments - before[1], "judgment")
+                done = f"{rows}, {judgments}" if is_new else "is there already"
+                tell(f"{run_id}: {done}")
     finally:
         for run_id in acquired:
             source.release(run_id)

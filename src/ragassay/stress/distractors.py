@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragassay.report.wording import count
+from ragassay.core.counting import count
 from ragassay.stress.answer import Answer, facts_of
 from ragassay.stress.levels import Kind
 from ragassay.stress.passages import PassagePool

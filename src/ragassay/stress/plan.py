@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from ragassay.core import Context, NothingToDo, Sample, SetupError, digest
-from ragassay.report.wording import count
+from ragassay.core.counting import count
 from ragassay.stress.distractors import Distractor, DistractorMaker, Written, alternatives_of
 from ragassay.stress.levels import (
     CLEAN,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from ragassay.report.wording import count
+from ragassay.core.counting import count
 from ragassay.scoring.design import plan as plan_labels
 from ragassay.stress.levels import Test
 from ragassay.stress.noise import family_size

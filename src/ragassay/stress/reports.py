@@ -8,9 +8,10 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ragassay.core import Interval, shorten
+from ragassay.core.counting import count
 from ragassay.report import number_words
 from ragassay.report.tables import Block, Chart, Table
-from ragassay.report.wording import count, money
+from ragassay.report.wording import money
 from ragassay.stress.counterfactual import (
     POLICY_WORDS,
     CounterfactualResult,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ragassay.core import Figure, Interval
-from ragassay.report.wording import count
+from ragassay.core.counting import count
 from ragassay.scoring import MeanAccumulator, clustered_rate_interval
 from ragassay.testsets.corpus import Corpus
 from ragassay.testsets.duplicates import Duplicates

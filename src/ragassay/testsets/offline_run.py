@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
 
-from ragassay.report.wording import count
+from ragassay.core.counting import count
 from ragassay.testsets.corpus import Corpus
 from ragassay.testsets.gates.run import rule_verdicts
 from ragassay.testsets.made import MadeSet

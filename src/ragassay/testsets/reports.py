@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from shlex import quote
 
 from ragassay.core import shorten
+from ragassay.core.counting import count
 from ragassay.report.tables import Block, Table, figure_table
-from ragassay.report.wording import count, money
+from ragassay.report.wording import money
 from ragassay.testsets.difference import DocumentChanges
 from ragassay.testsets.results import Prepared, Refreshed, SetCheck, TestSet, good_for
 from ragassay.testsets.values import FOLLOW_UP, REAL, TYPES, Question, Skipped

@@ -16,9 +16,9 @@ from pathlib import Path
 from shlex import quote
 
 from ragassay.core import DataError, SetupError, digest, shorten
+from ragassay.core.counting import count
 from ragassay.datasets.sheets import filled_in, read_sheet
 from ragassay.report.pages import write_whole
-from ragassay.report.wording import count
 from ragassay.scoring.intervals import exact_rate_interval
 from ragassay.testsets.plan import apportion
 from ragassay.testsets.values import Question, SetInfo, SpotCheck

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.core import DataError, Figure, SetupError
+from ragassay.core.counting import count
 from ragassay.runs.label_scales import default_cut, few_that_decide
 from ragassay.scoring import agreement
 from ragassay.scoring.ratings import GRADES
@@ -413,7 +414,7 @@ def _share(name: str, values: FloatArray, cluster: IntArray) -> Figure:
     if not mean.n:
         reason = "no pair was judged"
     elif mean.clusters < FEW_CLUSTERS:
-        reason = f"only {mean.clusters} clusters"
+        reason = f"only {count(mean.clusters, 'cluster')}"
     else:
         reason = ""
     return Figure(name, mean.mean, mean.interval, mean.n, reason)

@@ -16,6 +16,7 @@ from ragassay.core import (
     SetUp,
     shorten,
 )
+from ragassay.core.counting import count
 from ragassay.scoring import agreement
 from ragassay.trust.alignment import FEW_CLUSTERS, Aligned, Verdicts, align, label_cut
 from ragassay.trust.label_table import FloatArray, LabelTable
@@ -379,8 +380,8 @@ def _judge_warnings(table: LabelTable, judge: Aligned, rows: int, clusters: int)
         )
     if 0 < clusters < FEW_CLUSTERS:
         warnings.append(
-            f"only {clusters} clusters: intervals of {name} are left out or rest on too few to be"
-            " trusted"
+            f"only {count(clusters, 'cluster')}: intervals of {name} are left out or rest on too"
+            " few to be trusted"
         )
     if not len(ratings):
         return warnings

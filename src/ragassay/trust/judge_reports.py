@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ragassay.core.counting import count
 from ragassay.report import number_words, percent_interval
 from ragassay.report.tables import Block, Table, figure_table
 
@@ -60,7 +61,7 @@ def calibration_report(result: CalibrationResult) -> list[Block]:
     first = result.calibrations[0] if result.calibrations else None
     rows = f"{result.judge}: {0 if first is None else first.n} rows"
     if result.missing:
-        rows += f", {result.missing} labelled rows have no verdict"
+        rows += f", {count(result.missing, 'labelled row has', 'labelled rows have')} no verdict"
     blocks += [rows, ""]
     cells = []
     reasons = []
@@ -168,7 +169,7 @@ def panel_report(result: Panel) -> list[Block]:
     """Whether the majority of judges beats the best of them, and how alike their errors are."""
     rows = f"{len(result.judges)} judges on {result.n} rows in {result.clusters} clusters"
     if result.dropped:
-        rows += f"; {result.dropped} rows were not judged by all"
+        rows += f"; {count(result.dropped, 'row was', 'rows were')} not judged by all"
     judges = [
         (name, f"{result.accuracies[at]:.3f}", _closest(result, at))
         for at, name in enumerate(result.judges)
@@ -302,9 +303,9 @@ def repeat_report(result: Repeatability) -> list[Block]:
         blocks.append(line)
     rows = f"{result.samples} samples of {result.n} rows"
     if result.lost:
-        rows += f", {result.lost} verdicts lost"
+        rows += f", {count(result.lost, 'verdict')} lost"
     if result.alone:
-        rows += f", {result.alone} rows with fewer than two verdicts left out"
+        rows += f", {count(result.alone, 'row with', 'rows with')} fewer than two verdicts left out"
     return [*blocks, rows, "", figure_table([rate, result.two_differ, result.kappa])]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.core import Incomplete
+from ragassay.core.counting import count
 from ragassay.report import number_words
 from ragassay.report.tables import Block, Table, figure_table
 from ragassay.scoring.annotators import JUDGE
@@ -76,15 +77,17 @@ def sheet_report(choice: Choice, output: object) -> list[str]:
     drawn = f"{audited} of them drawn with one chance for all"
     if audited == len(choice.rows):
         drawn = "drawn with one chance for all"
-    power = (
-        "What they can show, were all rows independent:"
-        f" {plan('width', labels=len(choice.rows)).sentence}"
-    )
+    power = "One label shows nothing of other rows."
+    if len(choice.rows) > 1:
+        power = (
+            "What they can show, were all rows independent:"
+            f" {plan('width', labels=len(choice.rows)).sentence}"
+        )
     if choice.clusters < len(choice.rows):
         power += f" They come from {choice.clusters} clusters: expect less."
     scale = ",".join(f"{point:g}" for point in choice.scale)
     return [
-        f"wrote {output}: {len(choice.rows)} of {choice.pool} rows, {drawn}."
+        f"wrote {output}: {len(choice.rows):,} of {count(choice.pool, 'row')}, {drawn}."
         f" Fill in the column label ({scale}), then: ragassay label import {choice.run} {output}",
         f"{power} Other sizes: ragassay plan-labels",
     ]
@@ -109,8 +112,8 @@ def import_summary(result: LabelImport) -> list[str]:
     file = result.file
     metrics = ", ".join(result.metrics) or "nothing"
     lines = [
-        f"{len(file.labels)} labels of {metrics}: {result.kept} new or changed,"
-        f" {file.unlabelled} rows not labelled yet"
+        f"{count(len(file.labels), 'label of', 'labels of')} {metrics}: {result.kept} new or"
+        f" changed, {count(file.unlabelled, 'row not', 'rows not')} labelled yet"
     ]
     for metric, scale in result.scales.items():
         of_metric = f"{metric}: " if len(result.scales) > 1 else ""
@@ -132,9 +135,14 @@ def import_warnings(result: LabelImport) -> list[str]:
     # A file that nobody drew rows for may well hold rows without a label.
     has_drawn_rows = any(label.inclusion_probability is not None for label in file.labels)
     if file.unlabelled and has_drawn_rows:
+        rows = count(
+            file.unlabelled,
+            "row of the sheet was drawn and has",
+            "rows of the sheet were drawn and have",
+        )
         warnings.append(
-            f"{file.unlabelled} rows of the sheet were drawn and have no label: where people left"
-            " out the hard ones, every estimate is off; label them before you estimate"
+            f"{rows} no label: where people left out the hard ones, every estimate is off; label"
+            " them before you estimate"
         )
     return warnings
 
@@ -253,7 +261,8 @@ def correction_report(result: Correction) -> list[str]:
     for part in result.slices:
         value = _value(part.estimate.value, part.estimate.interval)
         lines.append(
-            f"  {part.slice}={part.value}: {value}, {part.estimate.n_labelled} labels of"
+            f"  {part.slice}={part.value}: {value},"
+            f" {count(part.estimate.n_labelled, 'label of', 'labels of')}"
             f" {part.estimate.n_total} rows"
         )
     return lines
@@ -268,7 +277,10 @@ def stretch_report(result: StretchBenchmark) -> list[Block]:
     for judge in result.judges:
         lost = f", {judge.missing} without a verdict" if judge.missing else ""
         if judge.unjudged:
-            lost += f"; {judge.unjudged} claims without one are left out of both sides"
+            lost += (
+                f"; {count(judge.unjudged, 'claim without one is', 'claims without one are')} left"
+                " out of both sides"
+            )
         blocks += [
             "",
             f"{judge.judge} marks the claims that {result.metric} fails: {judge.rows} rows{lost}"

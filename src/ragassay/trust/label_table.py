@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.core import DataError, HumanLabel, NothingToDo, SetupError, nearest, shorten
+from ragassay.core.counting import count
 from ragassay.datasets import Records, open_records, walk_path
 from ragassay.scoring.label_rounds import DrawnRows, drawn_rows, waiting_words
 
@@ -605,7 +606,7 @@ class _Reading:
                 "E0313",
                 f"No row has a label in {self._label!r}.",
                 where=self._records.source,
-                why=f"{self._rows} rows are without",
+                why=f"{count(self._rows, 'row is', 'rows are')} without",
                 fix="name the column with the human labels: --label FIELD",
             )
 
@@ -683,13 +684,13 @@ class _Reading:
             yield waiting_words(drawn)
         if drawn.before:
             yield (
-                f"{drawn.before} rows were labelled before the others were drawn: each stands for"
-                " itself"
+                f"{count(drawn.before, 'row was', 'rows were')} labelled before the others were"
+                " drawn: each stands for itself"
             )
         if drawn.chance and drawn.unknown:
             yield (
-                f"{drawn.unknown} labelled rows do not say how they were drawn and are left out"
-                " beside those that do"
+                f"{count(drawn.unknown, 'labelled row does', 'labelled rows do')} not say how they"
+                " were drawn and are left out beside those that do"
             )
         if drawn.chance and not drawn.equal:
             yield (
@@ -698,12 +699,15 @@ class _Reading:
             )
 
     def _notes(self) -> Iterator[str]:
-        for reason, count in self._records.bad.items():
-            yield f"{count} rows cannot be read ({reason})"
+        for reason, bad in self._records.bad.items():
+            yield f"{count(bad, 'row')} cannot be read ({reason})"
         if self._unlabelled:
             yield f"{self._unlabelled} of {self._rows} rows have no label and are left out"
         if self._constructed:
-            yield f"{self._constructed} labels are constructed, not given by people"
+            yield (
+                f"{count(self._constructed, 'label is constructed', 'labels are constructed')}, not"
+                " given by people"
+            )
         if self._words:
             yield "read the labels " + ", ".join(word for word, _ in self._words.most_common(8))
         yield from self._design_notes()

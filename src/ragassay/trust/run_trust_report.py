@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ragassay.core.counting import count
 from ragassay.report import number_words
 from ragassay.report.tables import Block, Table, figure_table
-from ragassay.report.wording import corrected_words, count
+from ragassay.report.wording import corrected_words
 from ragassay.trust.label_reports import labeller_lines
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _uses(result: RunTrust) -> list[str]:
 def _labels(result: RunTrust) -> str:
     line = f"labels: {result.labels} of {count(result.rows, 'row')}"
     if result.people > 1:
-        line += f" by {result.people} people"
+        line += f" by {count(result.people, 'person', 'people')}"
     line += f"; {result.drawn}"
     if result.worth is not None:
         line += f" (worth {result.worth:.0f} of equal chance)"

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.core import RowResult, SetupError, Status, nearest
+from ragassay.core.counting import count
 from ragassay.scoring.clusters import codes
 
 FloatArray = NDArray[np.float64]
@@ -275,14 +276,17 @@ def _notes(
     """What is worth knowing of a choice. limit: rows a cluster, where it limits the audit."""
     notes = []
     if chosen < asked:
-        notes.append(f"{chosen} rows instead of {asked}: there are no more to choose from")
+        rows = count(chosen, "row")
+        notes.append(f"{rows} instead of {asked:,}: there are no more to choose from")
     if limit is not None:
         notes.append(
             f"the audit is smaller than asked, because a cluster gives at most {limit} rows"
         )
     lost = sum(row.probability is None for row in pool)
     if lost and method != "uniform":
-        notes.append(f"{lost} rows without a judge's score count as fully unsure")
+        rows = count(lost, "row")
+        verb = "counts" if lost == 1 else "count"
+        notes.append(f"{rows} without a judge's score {verb} as fully unsure")
     return tuple(notes)
 
 

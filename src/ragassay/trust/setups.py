@@ -18,6 +18,7 @@ from os import PathLike
 from pathlib import Path
 
 from ragassay.core import DataError, SetupError, nearest, shorten
+from ragassay.core.counting import count
 from ragassay.datasets import open_records, read_qrels
 from ragassay.trust.benchmark_sets import (
     BENCHMARK_SETS,
@@ -198,8 +199,8 @@ class _Builder:
                 if not absent:
                     yield row_id, row
             self.names.append(file.name)
-            for reason, count in records.bad.items():
-                self.notes.append(f"{count} rows of {file.name} cannot be read ({reason})")
+            for reason, bad in records.bad.items():
+                self.notes.append(f"{count(bad, 'row')} of {file.name} cannot be read ({reason})")
 
     def drawn(self, rows: Rows, sample: int | None) -> Rows:
         """A sample of the rows, in their order."""
@@ -239,7 +240,9 @@ class _Groundedness(_Builder):
                 }
             )
         if unlabelled:
-            self.notes.append(f"{unlabelled} claims have no label of 0 or 1 and are left out")
+            claims = count(unlabelled, "claim has", "claims have")
+            verb = "is" if unlabelled == 1 else "are"
+            self.notes.append(f"{claims} no label of 0 or 1 and {verb} left out")
         return self.drawn(rows, sample)
 
 

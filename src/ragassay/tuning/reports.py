@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragassay.core import shorten
+from ragassay.core.counting import count
 from ragassay.report import number_words
 from ragassay.report.tables import Block, Table
-from ragassay.report.wording import count, money
+from ragassay.report.wording import money
 from ragassay.scoring import coefficients
 from ragassay.tuning.aim import PENALTY, Aim, title_of
 from ragassay.tuning.differences import differences

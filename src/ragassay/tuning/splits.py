@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from ragassay.core import DataError, SetupError, shorten
+from ragassay.core.counting import count
 from ragassay.scoring.arrays import numbered
 from ragassay.tuning.values import FloatArray, IntArray, LabelledRows, Part, SearchCaps
 
@@ -306,7 +307,8 @@ def _join_equal_rows(rows: LabelledRows) -> tuple[LabelledRows, int, tuple[str, 
     joined = len(root) - len(np.unique(codes))
     notes = []
     if joined:
-        notes.append(f"equal rows lay in several clusters: {joined} clusters were joined to others")
+        clusters = count(joined, "cluster was", "clusters were")
+        notes.append(f"equal rows lay in several clusters: {clusters} joined to others")
     if differing:
         notes.append(f"{differing} sets of equal rows have different labels")
     return replace(rows, cluster=codes), joined, tuple(notes)

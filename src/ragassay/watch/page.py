@@ -8,9 +8,9 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from ragassay.core.counting import count
 from ragassay.report.pages import FOLDER, environment, hash_of, write_whole
 from ragassay.report.tables import Table
-from ragassay.report.wording import count
 from ragassay.watch.map import TrafficMap
 from ragassay.watch.report import blocks, cluster_table
 from ragassay.watch.values import Traffic

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragassay.core import Interval
+from ragassay.core.counting import count
 from ragassay.report.tables import Block, Table
 from ragassay.report.text import one_line
-from ragassay.report.wording import count
 from ragassay.watch.drift import Shifted
 from ragassay.watch.figures import Amount, Rate, Window
 from ragassay.watch.map import TrafficMap
@@ -191,7 +191,7 @@ def _drift(traffic: Traffic) -> Iterator[str]:
         yield ""
         yield (
             f"drift: the most evidence is of {top.name}, {top.evidence:.2g} of {top.needed:.0f}"
-            f" ({top.sessions} sessions, {len(traffic.drift)} scalars)"
+            f" ({count(top.sessions, 'session')}, {len(traffic.drift)} scalars)"
         )
     if traffic.shifted is not None:
         found = traffic.shifted
@@ -207,7 +207,7 @@ def shift_words(found: Shifted) -> str:
     p = "-" if found.p is None else f"{found.p:.3f}"
     return (
         f"questions of the last day beside earlier ones: size {found.size:.2f}, p {p} (one look,"
-        f" {found.sessions} sessions)"
+        f" {count(found.sessions, 'session')})"
     )
 
 

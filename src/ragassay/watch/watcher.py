@@ -13,6 +13,7 @@ from itertools import chain, islice
 from typing import Any
 
 from ragassay.core import SetupError
+from ragassay.core.counting import count
 from ragassay.report import as_json
 from ragassay.runs.ticker import Tell
 from ragassay.store import Store
@@ -441,20 +442,11 @@ class Watcher:
         behind = 0.0 if oldest is None else state.now - oldest / 1000
         if behind > _BEHIND_S or (self._outrun and waiting):
             yield (
-                f"{waiting} traces wait to become rows, the oldest for {_hours(behind)}: rows come"
-                " faster than they are put together, or some have no root"
+                f"{count(waiting, 'trace waits', 'traces wait')} to become rows, the oldest for"
+                f" {_hours(behind)}: rows come faster than they are put together, or some have no"
+                " root"
             )
-        if state.earlier:
-            yield (
-                f"{state.earlier} rows came before the window of the first start: none of them is"
-                " judged (a watch of another --name with a longer --window would)"
-            )
-        if state.late:
-            yield f"{state.late} rows came after their session was counted: in rates, in no alarm"
-        if state.revised:
-            yield f"{state.revised} rows changed after they were judged: they stand as judged"
-        if state.unread:
-            yield f"{state.unread} ratings are on no scale from 0 to 1 and were not read"
+        yield from _notes_on_rows(state)
         free = self._settings.free
         if free and any(budget.unit == "dollars" for budget in self._settings.budgets):
             yield "this judge costs nothing: a budget in dollars limits nothing unless it is 0"
@@ -462,6 +454,27 @@ class Watcher:
             yield f"the ${state.too_little:.4f} left of the budget may not pay for the next call"
         if state.down_why:
             yield f"the judge cannot be asked: {state.down_why}"
+
+
+def _notes_on_rows(state: State) -> Iterator[str]:
+    """What became of rows and ratings that came at another time or in another form than usual."""
+    if state.earlier:
+        rows = count(state.earlier, "row")
+        yield (
+            f"{rows} came before the window of the first start: none of them is judged (a watch of"
+            " another --name with a longer --window would)"
+        )
+    if state.late:
+        late = count(state.late, "row came after its", "rows came after their")
+        yield f"{late} session was counted: in rates, in no alarm"
+    if state.revised == 1:
+        yield "1 row changed after it was judged: it stands as judged"
+    elif state.revised:
+        yield f"{state.revised:,} rows changed after they were judged: they stand as judged"
+    if state.unread == 1:
+        yield "1 rating is on no scale from 0 to 1 and was not read"
+    elif state.unread:
+        yield f"{state.unread:,} ratings are on no scale from 0 to 1 and were not read"
 
 
 def _silent(_: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragassay.core import Sample
-from ragassay.metrics.graph.claims import split_claims, under_headings
+from ragassay.metrics.graph.claims import split_claims, under_headings, without_bare_answers
 
 NEEDS_TRUTH = "reference|expected_facts"
 """What a metric that compares with the truth needs of a row."""
@@ -30,7 +30,7 @@ def facts_of(sample: Sample) -> tuple[str, ...]:
 
 def statements_of(sample: Sample) -> tuple[str, ...]:
     """The expected facts as they are, else the claims of the reference, each once and in order; ()
-    where there is none.
+    where there is none. A mere yes or no beside claims is none.
 
     A reference that makes no claim by the rules for responses ("1932", "Paris") is one statement as
     a whole: as the answer to the question it states something.
@@ -39,7 +39,7 @@ def statements_of(sample: Sample) -> tuple[str, ...]:
     if facts:
         return facts
     reference = sample.reference or ""
-    pieces = split_claims(reference)
+    pieces = without_bare_answers(split_claims(reference))
     headings = under_headings(reference, pieces)
     claims = [
         f"{headings.get(piece.start, '')} {piece.text}".lstrip()

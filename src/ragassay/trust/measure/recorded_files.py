@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragassay.core import DataError, SetupError, nearest, shorten
+from ragassay.core.counting import count
 from ragassay.datasets import Records, open_records, walk_path
 from ragassay.trust.alignment import Verdicts
 from ragassay.trust.label_table import absent, number_of
@@ -113,7 +114,9 @@ class _Reading:
     def warnings(self) -> list[str]:
         warnings = []
         if self._others:
-            warnings.append(f"{self._others} rows of {self._name} are not among the labelled ones")
+            rows = count(self._others, "row")
+            verb = "is" if self._others == 1 else "are"
+            warnings.append(f"{rows} of {self._name} {verb} not among the labelled ones")
         if self._unreadable:
             warnings.append(
                 f"{self._unreadable} values of {self._column} in {self._name} are no verdicts and"

@@ -16,7 +16,8 @@ import numpy as np
 
 from ragassay.api import open_run
 from ragassay.core import CorrectedFigure, Figure, RagAssayError, RowResult
-from ragassay.runs.label_scales import scale_of_labels, scale_words
+from ragassay.core.counting import count
+from ragassay.runs.label_scales import scale_words_of
 from ragassay.scoring.design_with_judge import plan_with_judge
 from ragassay.scoring.error_groups import ErrorGroup, error_groups
 from ragassay.trust.measure.run_labels import labelled_metric, labels_of_run
@@ -107,7 +108,7 @@ def judge_trust(
     if labels is not None:
         taken = import_labels(run, labels, metric=metric, label=label, store=store)
         if tell is not None:
-            tell(f"took in {len(taken.file.labels)} labels of {', '.join(taken.metrics)}")
+            tell(f"took in {count(len(taken.file.labels), 'label')} of {', '.join(taken.metrics)}")
     with open_run(run, store=store) as opened:
         name = labelled_metric(opened, metric, imported=True)
         if not labels_of_run(opened, name):
@@ -178,7 +179,7 @@ def _with_labels(run: Run, metric: str, draws: int, seed: int) -> RunTrust:
         next=_next(run.id, metric, more, left, corrected),
         worth=judge.worth,
         labellers=context.labellers,
-        scale=scale_words(scale_of_labels(given, (), f"labels of run {run.id}")),
+        scale=scale_words_of(given, f"labels of run {run.id}"),
     )
 
 

@@ -21,6 +21,7 @@ from ragassay.core import (
     nearest,
     shorten,
 )
+from ragassay.core.counting import count
 from ragassay.trust.alignment import Verdicts
 from ragassay.trust.measure.run_table import labels_source
 
@@ -62,7 +63,7 @@ def verdicts_of_run(table: LabelTable, judge: str, run: Run, metric: str) -> Ver
     # Of labels that were imported for this very run, everybody knows that they are a part of it.
     if reading.others and table.source != labels_source(run.id):
         warnings = (
-            f"{reading.others} rows of {judge} are not among the labelled ones and are left out",
+            f"left out, not among the labelled ones: {count(reading.others, 'row')} of {judge}",
         )
     return Verdicts(
         judge=judge,
