@@ -392,6 +392,11 @@ AGREEING = {
         "Take the capsules three times daily over the course of a week.",
         "Take the capsules three times a day for 7 days.",
     ),
+    "the day on which it was written": (
+        "On March 1, 2017 Powell was named as a candidate for the court.",
+        "Powell named as a candidate for the court\nBy Ida Holm on March 2, 2017\nThe commission"
+        " named Powell as a candidate for the court. It met on March 1, 2017.",
+    ),
     "each year unless": (
         "The policy is renewed each year on 1 January.",
         "The policy is renewed each year on 1 January unless it is cancelled by 30 November.",

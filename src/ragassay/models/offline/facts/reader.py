@@ -74,6 +74,7 @@ _TODAY = re.compile(r"\b(?:this|last|next) (?:year|season)\b", re.IGNORECASE)
 _COMPARED = re.compile(
     r"\b(?:than|compared with|against)(?: in| on| (?:that|those) (?:of|in))? $", re.IGNORECASE
 )
+_SIGNED = re.compile(r"\bBy (?:[A-Z][\w.'’-]*\s+){1,4}on $")
 _EXCEPT = re.compile(r"\W*(?:except|excluding|but not)\b", re.IGNORECASE)
 _LEAST_BESIDE = 2
 """Content words of a sentence beside a name, fewer of which say nothing of it."""
@@ -232,7 +233,7 @@ class FactReader:
                         continue
                     if not agrees and _is_compared_with(passage, other):
                         continue
-                    if not agrees and _is_excepted(passage, other):
+                    if not agrees and (_is_excepted(passage, other) or _signs(passage, other)):
                         continue
                     place = (number, other.start, other.end)
                     candidates.append(Candidate(*place, agrees, other.covers(mine)))
@@ -569,6 +570,11 @@ def _is_excepted(passage: TextFacts, date: Date) -> bool:
     """Whether a date is one that a sentence excepts: "except on Sundays"."""
     start, _ = passage.reading.clauses[passage.reading.clause_at(date.start)]
     return _EXCEPT.match(passage.reading.text, start, date.start) is not None
+
+
+def _signs(passage: TextFacts, date: Date) -> bool:
+    """Whether a date is the one on which a text was written: "By Ida Holm on 2 March 2017"."""
+    return _SIGNED.search(passage.reading.text, max(0, date.start - 60), date.start) is not None
 
 
 def _asked(claim: TextFacts, question: TextFacts) -> frozenset[str]:
