@@ -47,7 +47,7 @@ EXPECTED = {
         "answer_relevance@3",
         "f08e7c0598f18e7b8c6113a34016b704",
         "939f10950cba7e8c5cd2ddfd26429124",
-        "6609d326ebd6c7bbdcb1e71b882f62d2",
+        "901f635f9079915906a03687901aac0f",
     ),
     "answer_relevance_5": (
         "answer_relevance_5@3",
@@ -59,13 +59,13 @@ EXPECTED = {
         "chunk_relevance@2",
         "516bcdb416a9b98f241c5d8d34ffd301",
         "dbff07d8efab86bd9cf0e8f99327bd0c",
-        "7df04d981b72efc2185df6d4d70a6f19",
+        "5293b99b35c1c88c1394a4d20a2d9877",
     ),
     "claim_sources": (
         "claim_sources@2",
         "be4e40192bf5e94164413e52c1653199",
         "f30b41d6bca101a9cb0699b8f432bd80",
-        "e2fef4aac3e2773fa89498284f80c0ac",
+        "90dc9068ae834a8ab3dc4cea78b5a89d",
     ),
     "claims": (
         "claims@2",
@@ -83,7 +83,7 @@ EXPECTED = {
         "context_relevance@3",
         "95c01238f95468e7bddacedb8f29b7c2",
         "9108f936acaab5aea59b232b8981af77",
-        "9a769f03831a47548acf6c9049ad794d",
+        "dfed7a08c250cc7a53577cc458842a2f",
     ),
     "context_relevance_dual_1": (
         "context_relevance_dual_1@2",
@@ -113,7 +113,7 @@ EXPECTED = {
         "context_sufficiency@2",
         "29434973ab9cc10af59fe1e45679b204",
         "741ded0ce5d78bd72f10644765b2fb3c",
-        "caeb576c6a622df5ac4c0a942f652fcc",
+        "f0d516612efd31df5ff44018bd9ef269",
     ),
     "context_sufficiency_open": (
         "context_sufficiency_open@2",
@@ -125,19 +125,19 @@ EXPECTED = {
         "correctness@2",
         "3a5b9f803e9d01430dcfb9c6b97caf15",
         "f4a631c2b1a20b0bafb43d149d29c745",
-        "8d24dd6a8b8b1bf24e61a7e40a26d7fc",
+        "0490975864f7f85698c2a2f87f08bd7e",
     ),
     "correctness_3": (
         "correctness_3@2",
         "f707d574295dd1bc8a7fc27fc50d112b",
         "9638f9055b940eb16d09f7729982776d",
-        "289b3e46d9b09829273187b61d6f37b9",
+        "188aecbaa1f7a1689eefc4b7c5be4df5",
     ),
     "entailment": (
         "entailment@2",
         "ed6fd66103ce7fcbd14052b7091e5972",
         "bc788919860aaa7b7c5a0b79f7a93dd3",
-        "914ba8b7e2c0b80c1d70727bafe2f7a4",
+        "b352e0323089b80fd9af57de89ad7610",
     ),
     "entities": (
         "entities@2",
@@ -155,7 +155,7 @@ EXPECTED = {
         "groundedness@4",
         "0c63e2a49cb6ed40525af81542033e03",
         "a892da6674eca5958be5cabe30fff36a",
-        "a9c21665db0923be2de934dbac2daaee",
+        "997761bbdb2455809c3b2c114d7da567",
     ),
     "guidelines": (
         "guidelines@2",
@@ -209,7 +209,7 @@ EXPECTED = {
         "sentence_relevance@2",
         "7ff162d3e2e464e3952a23ecec51dbb2",
         "bed8c812e1a06844987b76827a9c33de",
-        "c2ce5f1f6a29d4b155064807166b09a4",
+        "97131ee47db6941d85ccd03d3c5da69e",
     ),
     "topic_passages": (
         "topic_passages@1",
