@@ -297,6 +297,15 @@ def test_that_a_provider_which_is_down_is_still_down_narrows_no_window() -> None
     assert limit >= 8 * 0.7
 
 
+def test_a_server_of_which_nothing_can_be_read_any_more_is_not_called_down() -> None:
+    garbled = CallError("bad_reply", "the reply is not JSON: 'x'", retryable=True, status=200)
+    quick = CallPolicy(probe_interval=0.01, backoff=0.001, outage_limit=0.1)
+    with pytest.raises(ProviderError, match="No reply of the server could be read for") as ended:
+        run(Script(0.0, garbled), calls=200, policy=quick)
+    assert ended.value.code == "E0411"
+    assert "not JSON" in ended.value.why
+
+
 @pytest.mark.parametrize(("words", "uncertain"), [((), 1), ((NOT_SENT,), 0)])
 def test_a_call_that_was_not_sent_when_its_time_was_over_costs_nothing(words, uncertain) -> None:
     class Slow(Script):

@@ -105,6 +105,25 @@ def test_a_second_attempt_finds_everything_and_counts_what_it_cost(tmp_path: Pat
         assert spending.calls == counted == bought
 
 
+def test_a_server_that_breaks_in_a_search_ends_it_after_few_steps(tmp_path: Path) -> None:
+    """Replies of two rows are no JSON, step after step: too few to see in one of them that the
+    server is down. What was judged is kept, and the same search goes on when it is back.
+    """
+    steps = [ALL[:2], ALL[2:4], ALL[4:6]]
+    with LLMServer() as server, search_of(tmp_path / "s.db", server, Spending()) as (bench, _):
+        bench.judge(BASE, ALL[6:])
+        server.down = "bad_json"
+        once = replace(bench, options={**bench.options, "attempts": 1})
+        assert not once.judge(BASE, steps[0]).judged.any()
+        assert not once.judge(BASE, steps[1]).judged.any()
+        with pytest.raises(ProviderError, match="all calls of the last 3 steps failed") as ended:
+            once.judge(BASE, steps[2])
+        assert ended.value.code == "E0706"
+        assert "is not JSON" in ended.value.why
+        server.down = None
+        assert bench.judge(BASE, ALL).judged.all()
+
+
 def test_a_repeat_is_an_answer_of_its_own(tmp_path: Path) -> None:
     with (
         LLMServer() as server,

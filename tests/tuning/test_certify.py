@@ -159,7 +159,12 @@ def test_a_mark_must_be_reached_on_the_sealed_rows():
         Aim("f1", mark=Mark("precision", 0.85)), truth, np.arange(400), base, [("b", better)]
     )
     assert found.chosen is None
-    assert found.finalists[0].objections == ("precision is 0.800; 0.85 is asked",)
+    (missed,) = found.finalists
+    assert missed.objections == ("precision is 0.800; 0.85 is asked",)
+    # 200 of 250: 1.966 standard errors of sqrt(.8 * .2 / 250) on each side.
+    assert missed.mark_interval is not None
+    assert missed.mark_interval.low == pytest.approx(0.75, abs=0.001)
+    assert missed.mark_interval.high == pytest.approx(0.85, abs=0.001)
 
 
 def test_confusion_figures_and_what_another_cut_would_have_given_are_shown():

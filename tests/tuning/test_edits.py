@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.judges import Rubric, RubricRegistry, rubric_text
+from ragassay.judges import Rubric, RubricRegistry, Scale, rubric_text
 from ragassay.tuning import parts
 from ragassay.tuning.differences import differences
 from ragassay.tuning.edits import Action, Edit, Refused, apply, next_version
 from ragassay.tuning.guard import EditGuard, lost_contract, shingles_of
 from ragassay.tuning.parts import Kind
+from support.present import present
 
 RUBRICS = RubricRegistry.default()
 RATED = [name for name in RUBRICS.ids() if RUBRICS.get(name).writes == "ratings"]
@@ -92,6 +93,19 @@ def test_an_edit_of_what_is_not_there_is_refused():
         apply(GROUNDED, [Edit(Action.REPLACE, Kind.POINT, same, same)])
 
 
+@pytest.mark.parametrize("again", ["Dates count.", "dates  count", "- DATES COUNT."])
+def test_what_the_rubric_says_already_is_not_added_again(again):
+    changed = apply(GROUNDED, [added("Dates count.")])
+    with pytest.raises(Refused, match="this criterion stands in the rubric already"):
+        apply(changed, [added(again, 0)])
+    with pytest.raises(Refused, match="this example stands in the rubric already"):
+        apply(GROUNDED, [Edit(Action.ADD, Kind.EXAMPLE, example=GROUNDED.examples[0])])
+    # As a line of the instructions it is another part; once taken out, it may come back.
+    apply(changed, [Edit(Action.ADD, Kind.LINE, new="Dates count.")])
+    gone = Edit(Action.REMOVE, Kind.CRITERION, "Dates count.")
+    apply(changed, [gone, added("Dates count.", 0)])
+
+
 def test_one_edit_can_be_left_out_of_several():
     edits = [added("Dates count."), Edit(Action.REMOVE, Kind.CRITERION, FALSE_POSITIVES)]
     only = apply(GROUNDED, edits[1:])
@@ -126,6 +140,12 @@ def test_versions_go_on_counting():
 
 
 # -- the diff
+
+
+def test_a_diff_names_another_pass_mark():
+    scale = present(GROUNDED.scale)
+    stricter = replace(GROUNDED, scale=Scale(scale.points, 3, scale.passing))
+    assert differences(GROUNDED, stricter) == (f"~ pass mark: {scale.pass_mark} -> 3",)
 
 
 def test_a_diff_has_one_line_for_each_edit():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ragassay.tuning.forecast import Asking, certificate_calls, forecast_calls
+from ragassay.tuning.forecast import Asking, CallForecast, certificate_calls, forecast_calls
 from ragassay.tuning.search import SearchTask, search
 from ragassay.tuning.values import BoolArray
 from support.rubric_world import RubricWorld, ScriptedProposer, WorldBench
@@ -50,6 +50,22 @@ def test_no_forecast_is_above_its_cap(cap: int):
     told = forecast_calls(210, 90, cap, Asking(), searches=True, certifies=True)
     assert told.leaves_no_search
     assert 0 <= told.least <= told.low <= told.calls <= told.high <= cap
+
+
+def test_what_is_kept_for_the_end_of_a_search_is_none_to_search_with():
+    """Of 900 calls 484 are kept for the certificate and 329 go to the judge as it is. Of the 416 of
+    the search 187 are kept for its end, more than the 87 that are left.
+    """
+
+    def told(cap: int) -> CallForecast:
+        return forecast_calls(
+            279, 121, cap, Asking(), searches=True, certifies=True, validation=119
+        )
+
+    assert told(900).leaves_no_search
+    assert told(900).search == 0
+    # 484 + 329 + 332 for the end (twice 119 rows and twice 47 that change), and one round.
+    assert told(1145 + 7).leaves_no_search is False
 
 
 def test_over_several_worlds_the_searches_buy_what_was_forecast():

@@ -151,7 +151,16 @@ def no_answer_at_first(uri: str, failure: CallFailed, has_extra_body: bool) -> P
 
 
 def down_for_good(uri: str, seconds: float, last: CallError | None) -> ProviderError:
-    """The provider has been down for longer than a run waits."""
+    """The provider has been down for longer than a run waits, or sent nothing that can be read."""
+    if last is not None and last.kind == "bad_reply":
+        return _from_call(
+            "E0411",
+            f"No reply of the server could be read for {_duration(seconds)}.",
+            uri,
+            last,
+            "see what it sends above, and check --base-url and any proxy or gateway on the way;"
+            " what was judged is kept",
+        )
     return ProviderError(
         "E0411",
         f"The provider has been down for {_duration(seconds)}.",

@@ -19,11 +19,14 @@ from ragassay.core import (
     MEASURING,
     BudgetExhausted,
     Interrupted,
+    ProviderError,
     RunState,
     Sample,
     Score,
+    Status,
     Verdict,
     digest,
+    shorten,
 )
 from ragassay.judges import Rubric
 from ragassay.judges.rubric_file import rubric_text
@@ -39,6 +42,10 @@ if TYPE_CHECKING:
 
 MOST_LOST = 1 / 3
 """Share of lost verdicts from which a judge cannot be measured."""
+MOST_FAILED = 3
+"""Steps in a row of which every call failed, each after its retries, before the judge is given up.
+A step of a search asks about few rows: fewer than it takes to see that a server is down.
+"""
 _NEITHER = 0.5
 RunWatch = Callable[[int, float | None, str], None]
 """Told of calls and US dollars so far, over all steps, and of why calls wait now ("")."""
@@ -70,6 +77,8 @@ class StoreBench:
     """Told while rows are judged."""
     lost: dict[str, int] = field(default_factory=dict)
     """Reason -> verdicts lost so far."""
+    failed: int = 0
+    """Steps in a row, up to now, of which every call failed."""
 
     @property
     def calls(self) -> int:
@@ -78,7 +87,8 @@ class StoreBench:
 
     def judge(self, rubric: Rubric, rows: IntArray, *, repeat: int = 0) -> Answers:
         """Answers on these rows. Raises BudgetExhausted E0604 where a cap was reached, Interrupted
-        where the search is stopped, and as `evaluate`.
+        where the search is stopped, ProviderError E0706 where the calls of several steps in a row
+        failed, and as `evaluate`.
         """
         step = digest(rubric.digest, [int(row) for row in rows], repeat)
         attempts = self.attempts.pop(step, Attempts())
@@ -105,7 +115,9 @@ class StoreBench:
         with run:
             self.spending.add(run.ledger)
             _raise_if_stopped(run, self.options.get("tell"))
-            return self._answers(run, len(chosen))
+            answers = self._answers(run, len(chosen))
+            self._check_that_it_answers(run)
+            return answers
 
     @property
     def _watching(self) -> dict[str, Any]:
@@ -147,6 +159,23 @@ class StoreBench:
             passes[place] = said.verdict is Verdict.PASS
             reasons[place] = rationale_of(said)
         return Answers(score, passes, reasons)
+
+    def _check_that_it_answers(self, run: Run) -> None:
+        """Raise ProviderError E0706 where a server that broke in the middle of a search answers no
+        call any more: else the search would try edit after edit on it, to the cap.
+        """
+        scores = [row.scores[0] for row in run.rows() if row.scores]
+        has_failed = bool(scores) and all(score.status is Status.FAILED for score in scores)
+        self.failed = self.failed + 1 if has_failed else 0
+        if self.failed < MOST_FAILED:
+            return
+        raise ProviderError(
+            "E0706",
+            f"The judge gave no verdict: all calls of the last {self.failed} steps failed.",
+            where=self.judge_uri,
+            why=shorten(scores[-1].reason or "", 200),
+            fix="mend what stands in its way (ragassay doctor), and give the same command again",
+        )
 
     def _count_lost(self, score: Score | None) -> None:
         why = "no score" if score is None else score.reason or score.status.value

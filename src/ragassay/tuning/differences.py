@@ -12,12 +12,22 @@ from ragassay.tuning.parts import Kind
 
 
 def differences(before: Rubric, after: Rubric) -> tuple[str, ...]:
-    """One line for each part that was added (+), removed (-), reworded (~) or moved (>)."""
+    """One line for each part that was added (+), removed (-), reworded (~) or moved (>), and one
+    for another pass mark.
+    """
     lines: list[str] = []
     for kind in Kind:
         edits = edits_between(kind, parts.texts(before, kind), parts.texts(after, kind))
         lines += map(str, _with_moves(edits))
+    marks = (_pass_mark(before), _pass_mark(after))
+    if marks[0] != marks[1]:
+        lines.append(f"~ pass mark: {marks[0]} -> {marks[1]}")
     return tuple(lines)
+
+
+def _pass_mark(rubric: Rubric) -> object:
+    """The lowest rating that passes; None where the rubric has none."""
+    return None if rubric.scale is None else rubric.scale.pass_mark
 
 
 def edits_between(kind: Kind, old: list[str], new: list[str]) -> list[Edit]:

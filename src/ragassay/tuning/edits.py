@@ -73,12 +73,14 @@ class Edit:
 def apply(original: Rubric, edits: Sequence[Edit]) -> Rubric:
     """The next version of the rubric, with these edits made one after the other.
 
-    The original itself where there are none. Raises Refused where an edit does not fit.
+    The original itself where there are none. Raises Refused where an edit does not fit, or adds
+    what the rubric says already.
     """
     if not edits:
         return original
     changed = original
     for edit in edits:
+        _check_new(changed, edit)
         changed = _APPLY[edit.kind](changed, edit)
     if changed == original:
         raise Refused("it changes nothing")
@@ -91,6 +93,23 @@ def next_version(version: str) -> str:
     if match is None:
         return f"{version[:37]}.2"
     return f"{match[1]}{int(match[2]) + 1}"
+
+
+def _check_new(rubric: Rubric, edit: Edit) -> None:
+    """Raise Refused where an edit adds a part that stands in the rubric. Said twice it is followed
+    no better, and a search would pay for it each time that a reflector repeats itself.
+    """
+    if edit.action is not Action.ADD:
+        return
+    new = edit.new if edit.example is None else parts.example_text(edit.example)
+    present = [_plain(text) for text in parts.texts(rubric, edit.kind)]
+    if _plain(new) in present:
+        raise Refused(f"this {edit.kind.value} stands in the rubric already")
+
+
+def _plain(text: str) -> str:
+    """A text without what does not make it another one: blanks, capitals, the full stop."""
+    return parts.one_line(text).casefold().rstrip(".")
 
 
 # -- one function for each kind of part

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from ragassay.tuning.certify import MOST_FINALISTS
+from ragassay.tuning.search import BATCH, MOST_KEPT, rows_kept
 
 NOISE_ROWS = 50
 """Rows that the baseline is asked twice."""
@@ -82,17 +83,28 @@ def certificate_calls(sealed: int, asking: Asking) -> int:
 
 
 def forecast_calls(
-    open_rows: int, sealed: int, cap: int, asking: Asking, *, searches: bool, certifies: bool
+    open_rows: int,
+    sealed: int,
+    cap: int,
+    asking: Asking,
+    *,
+    searches: bool,
+    certifies: bool,
+    validation: int = 0,
 ) -> CallForecast:
     """The forecast for so many rows to search and choose on, and sealed ones.
 
     searches: whether a reflector is asked at all. certifies: whether the sealed rows are opened.
+    validation: how many of the open rows are those to choose on.
     """
     baseline = min(cap, max(0, asking.of_all_orders(open_rows) - asking.known))
     noise = min(cap - baseline, asking.calls(min(NOISE_ROWS, open_rows)))
     begun = baseline + noise
     kept = certificate_calls(sealed, asking) if certifies else 0
     room = max(0, cap - kept - begun) if searches else 0
+    at_end = asking.calls(rows_kept(open_rows - validation, validation, 0)) if validation else 0
+    if room - min(at_end, int(MOST_KEPT * (cap - kept))) < 1 + BATCH:
+        room = 0  # what is kept for the end leaves the reflector no question
     search = round(USED * room)
     certificate = 2 * asking.calls(sealed) if certifies and searches else 0
     certificate = min(certificate, cap - begun - search)

@@ -213,6 +213,7 @@ def prepared(asked: Asked, asking: Asking) -> Prepared:
         asking,
         searches=bool(asked.proposer) and asked.target.searchable,
         certifies=plan.can_certify,
+        validation=len(division.validation),
     )
     return Prepared(asked, division, plan, forecast)
 

@@ -17,6 +17,7 @@ from ragassay.report.wording import money
 from ragassay.scoring import coefficients
 from ragassay.tuning.aim import PENALTY, Aim, title_of
 from ragassay.tuning.differences import differences
+from ragassay.tuning.needed import for_gains, what_is_needed
 from ragassay.tuning.values import Part
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _why_not(result: Optimisation) -> Iterator[str]:
         return
     for finalist in certificate.finalists:
         yield f"{finalist.name}: {gained(result.aim, finalist)}: {'; '.join(finalist.objections)}"
-    yield _rows_for(certificate.finalists[certificate.printed], len(result.split.rows))
+    yield from what_is_needed(result.aim, certificate, result.plan.needed, len(result.split.rows))
 
 
 def gained(aim: Aim, finalist: Finalist) -> str:
@@ -189,27 +190,7 @@ def _what_certifies(plan: SearchPlan) -> Iterator[str]:
         f"{plan.rows} sealed rows in {plan.clusters} clusters can certify no gain, however large."
         " They stay sealed, and may be sealed again beside new ones."
     )
-    for one in plan.needed:
-        if one.labelled is not None:
-            yield f"A gain of {one.gain:g} needs about {one.labelled:,} labelled rows in all."
-
-
-def _rows_for(finalist: Finalist, labelled: int) -> str:
-    """How many rows would certify the gain that was seen, were it the true one."""
-    gain, interval = finalist.gain.difference, finalist.gain.interval
-    if gain <= 0 or interval is None or interval.high <= interval.low:
-        return "On the sealed rows there was no gain to certify."
-    # The interval reaches 1.96 standard errors or a little more; .025 with a chance of 80 % takes
-    # 1.96 + 0.84 of them. More rows make them smaller by the square root.
-    half = (interval.high - interval.low) / 2
-    times = (2.8 / 1.96 * half / gain) ** 2
-    if times <= 1:
-        return "The gain would do; what is objected to is said above."
-    return (
-        f"Were {gain:+.3f} the true gain, about {round(labelled * times, -1):,.0f} labelled rows of"
-        f" this kind would certify it with a chance of 80 %; these are {labelled:,}. They must be"
-        " new: sealed rows are opened once."
-    )
+    yield from for_gains(plan.needed)
 
 
 def _chosen(result: Optimisation) -> Finalist | None:

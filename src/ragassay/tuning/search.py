@@ -65,8 +65,15 @@ _LEAST_EFFECT, _CHANCE_KEPT = 0.006, 0.1
 _CHANCE_THEN = 0.5
 # The share of rows on which the edits of a rubric change the verdict.
 _CHANGED = 0.17
-# Of the calls so much at most is kept for pruning and for the choice among the finalists.
-_MOST_KEPT = 0.45
+MOST_KEPT = 0.45
+"""Of the calls so much at most is kept for pruning and for the choice among the finalists."""
+
+
+def rows_kept(train: int, validation: int, edits: int) -> int:
+    """Rows to be asked about at the end of a search: first, best, and pruned rubric on all rows to
+    choose on; each edit is left out once or twice.
+    """
+    return 2 * validation + (3 * edits + 2) * round(_CHANGED * (validation + train))
 
 
 @dataclass(frozen=True)
@@ -262,13 +269,11 @@ class _Search:
     def _keep_calls(self) -> None:
         """Keep the calls that pruning and the choice will need."""
         task = self.task
-        changed = round(_CHANGED * (len(task.validation) + len(task.train)))
-        # First, best, and pruned one on all rows to choose on; each edit is left out once or twice.
-        rows = 2 * len(task.validation) + (3 * len(self.best.edits) + 2) * changed
+        rows = rows_kept(len(task.train), len(task.validation), len(self.best.edits))
         rows += len(self.purchases.missing(task.rubric, task.validation))
         rows += len(self.purchases.missing(self.best.rubric, task.train))
         needed = rows * self.purchases.calls_a_row
-        self.purchases.kept = min(needed, int(_MOST_KEPT * task.max_calls))
+        self.purchases.kept = min(needed, int(MOST_KEPT * task.max_calls))
 
     # -- batches
 
