@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ from ragassay.report.blocks_html import write_blocks_html
 from ragassay.report.jsonable import as_json
 from ragassay.report.notebook_page import as_text
 from ragassay.report.tables import Chart, Table
+from ragassay.stress.levels import Test
+from ragassay.stress.noise import noise_result
+from ragassay.stress.outcomes import Outcomes, outcome_of
 from ragassay.stress.reports import stress_report
 from ragassay.stress.result import StressResult
-from stress.test_analysis import FACTS
+from stress.test_analysis import FACTS, plan_of
 from stress.test_application import ROWS, read
 
 HOSTILE = "<script>alert('x')</script>"
@@ -139,6 +143,13 @@ def test_a_curve_has_the_figures_of_its_paired_differences(result: StressResult)
     assert first.interval is not None
     low, high = first.base + first.interval.low, min(1.0, first.base + first.interval.high)
     assert chart.intervals[0] == (None, (max(0.0, low), high))
+
+
+def test_a_page_of_responses_without_a_verdict_has_no_curve(result: StressResult) -> None:
+    plan = plan_of(Test.NOISE)
+    outcomes = Outcomes(plan, [outcome_of(one, "So.", None, None) for one in plan.planned])
+    unjudged = replace(result, noise=noise_result(outcomes))
+    assert not any(isinstance(b, Chart) for b in stress_report(unjudged, details=True))
 
 
 def test_a_system_that_is_never_right_is_not_called_without_weakness(tmp_path: Path) -> None:

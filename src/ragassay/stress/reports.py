@@ -309,7 +309,8 @@ def _first_error(result: StressResult) -> str:
 def _details(result: StressResult) -> Iterator[Block]:
     noise = result.noise
     if noise is not None:
-        for arm in dict.fromkeys(cell.level.arm for cell in noise.cells):
+        # Where no response has a verdict there is nothing to draw.
+        for arm in dict.fromkeys(point.arm for point in noise.curve if point.contrast.n):
             yield ""
             yield _chart(noise, arm)
         yield from ("", f"Every level of noise, {noise.tests} tests corrected together (Holm)")
@@ -361,7 +362,8 @@ def _chart(noise: NoiseResult, arm: Arm) -> Chart:
         of_kind = {point.number: point.contrast for point in points if point.kind is kind}
         first = of_kind[min(of_kind)].base
         there = [of_kind.get(number) for number in numbers]
-        series.append((str(kind), (first, *(one and one.value for one in there))))
+        values = [None if one is None else one.value for one in there]
+        series.append((str(kind), (first, *values)))
         intervals.append((None, *map(_ends, there)))
         ends.append(f"{kind} {_end_words(there[-1])}")
     return Chart(
