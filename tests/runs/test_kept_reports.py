@@ -15,6 +15,7 @@ BLOCKS = (
     "",
     Table(("family", "wrong"), ((PAYLOADS[0], "3"), ("b", PAYLOADS[1]))),
     Chart("A curve", "It rises.", "step", ("1", "2"), (("own", (0.5, None)),)),
+    Chart("A", "With ends.", "step", ("1",), (("own", (0.5,)),), (((0.25, 0.75),),)),
 )
 
 

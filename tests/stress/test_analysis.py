@@ -69,11 +69,25 @@ def test_p_values_are_corrected_over_all_that_have_one() -> None:
     none = contrast("nothing", [])
     same = contrast("same", [(f"r{n}", str(n), 1, 1) for n in range(10)])
     found = corrected([drop, none, same])
-    # Ten clusters that all fall: 2 * .5 ** 10 by the sign test, times two tests.
-    assert found[0].p_corrected == pytest.approx(2 * 2 * 0.5**10)
+    # Ten clusters that all fall, times two tests: the t of nine that do, -.9 / .1 with 9 degrees of
+    # freedom, since the sign test's 2 * .5 ** 10 is the larger one.
+    assert found[0].p_corrected == pytest.approx(2 * 8.538e-6, rel=1e-3)
     assert found[0].is_certified_drop
     assert found[1].p_corrected is None
     assert found[2].p_corrected == 1.0
+
+
+def test_a_drop_of_all_rows_is_no_less_certain_than_one_of_all_but_one() -> None:
+    # 30 questions in 10 clusters, each of which turns wrong, in a grid of 113 tests.
+    everything = [(f"r{n:02}", str(n // 3), 1, 0) for n in range(30)]
+    all_but_one = [*everything[:-1], ("r29", "9", 1, 1)]
+    certain, nearly = contrast("all", everything), contrast("all but one", all_but_one)
+    assert certain.p is not None
+    assert nearly.p is not None
+    assert certain.p <= nearly.p * (1 + 1e-9)
+    assert 113 * certain.p < 0.05
+    # Two rows show nothing: 2 * .5 ** 2 by the sign test.
+    assert contrast("two", everything[:6:3]).p == pytest.approx(0.5)
 
 
 def test_a_rate_leaves_out_what_is_not_known_and_counts_it() -> None:
@@ -95,9 +109,10 @@ def test_noise_is_what_differs_from_the_clean_passages_and_from_filler() -> None
     certified = {
         (c.level.number, c.level.kind) for c in found.cells if c.contrast.is_certified_drop
     }
-    assert certified == set()  # eight questions are too few after Holm over 33 tests ...
+    # Eight questions that all turn wrong are enough after Holm over 33 tests.
+    assert certified == {(3, Kind.CHANGED)}
     drops = {(c.level.number, c.level.kind) for c in found.cells if c.contrast.difference == -1.0}
-    assert drops == {(3, Kind.CHANGED)}  # ... but the difference is there.
+    assert drops == {(3, Kind.CHANGED)}
     assert all(c.asked == c.delivered == 8 * c.level.number for c in found.cells)
     (wrong,) = {c.says_wrong for c in found.cells if (c.level.number, c.level.kind) in drops}
     assert wrong == 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,14 @@ from playwright.sync_api import sync_playwright
 import ragassay
 from ragassay.report.blocks_html import write_blocks_html
 from ragassay.report.jsonable import as_json
+from ragassay.report.notebook_page import as_text
 from ragassay.report.tables import Chart, Table
+from ragassay.stress.levels import Test
+from ragassay.stress.noise import noise_result
+from ragassay.stress.outcomes import Outcomes, outcome_of
 from ragassay.stress.reports import stress_report
 from ragassay.stress.result import StressResult
-from stress.test_analysis import FACTS
+from stress.test_analysis import FACTS, plan_of
 from stress.test_application import ROWS, read
 
 HOSTILE = "<script>alert('x')</script>"
@@ -42,11 +47,20 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> StressResult:
     return ragassay.stress_test(system, rows, numbers=[1], store=store)
 
 
-def test_the_terminal_gets_at_most_forty_lines(result: StressResult) -> None:
-    lines = 0
-    for block in stress_report(result):
-        lines += len(block.rows) + 1 if isinstance(block, Table) else 1
-    assert lines <= 40
+def test_the_terminal_gets_at_most_forty_lines_of_eighty_characters(result: StressResult) -> None:
+    lines = as_text(result, width=80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 40
+
+
+def test_both_arms_are_columns_of_one_table(result: StressResult) -> None:
+    (table,) = [
+        block
+        for block in stress_report(result)
+        if isinstance(block, Table) and block.head[0] == "distractors"
+    ]
+    assert table.head == ("distractors", "added 1", "matched 1")
+    assert [row[0] for row in table.rows] == ["random", "same-topic", "changed-fact", "injected"]
 
 
 def test_in_python_it_prints_itself(result: StressResult) -> None:
@@ -76,6 +90,7 @@ def test_the_page_holds_curves_and_levels_and_executes_nothing(
     text = page.read_text()
     assert HOSTILE not in text
     assert text.count("<polyline") == 8  # four kinds in two arms
+    assert text.count('class="bar ') == 8  # of each the interval at one distractor
     write_blocks_html("Stress test", blocks, tmp_path / "again.html")
     assert (tmp_path / "again.html").read_bytes() == page.read_bytes()
 
@@ -109,6 +124,32 @@ def test_a_chart_breaks_where_a_value_is_missing(tmp_path: Path) -> None:
     # From the left: 46 to 466 in three steps; from the top: 12 at 100 %, 242 at 0 %.
     assert 'points="46.0,12.0"' in text
     assert 'points="326.0,127.0 466.0,242.0"' in text
+
+
+def test_the_interval_of_a_point_is_that_of_its_paired_difference(tmp_path: Path) -> None:
+    chart = Chart("T", "S", "steps", ("0", "1"), (("a", (1.0, 0.5)),), ((None, (0.25, 0.75)),))
+    write_blocks_html("T", [chart], tmp_path / "t.html")
+    # From the top: 12 at 100 %, 242 at 0 %.
+    bar = '<line class="bar l1" x1="466.0" x2="466.0" y1="184.5" y2="69.5"/>'
+    assert bar in (tmp_path / "t.html").read_text()
+
+
+def test_a_curve_has_the_figures_of_its_paired_differences(result: StressResult) -> None:
+    assert result.noise is not None
+    first = result.noise.curve[0].contrast
+    chart = next(b for b in stress_report(result, details=True) if isinstance(b, Chart))
+    assert chart.series[0][1] == (first.base, first.value)
+    assert first.base is not None
+    assert first.interval is not None
+    low, high = first.base + first.interval.low, min(1.0, first.base + first.interval.high)
+    assert chart.intervals[0] == (None, (max(0.0, low), high))
+
+
+def test_a_page_of_responses_without_a_verdict_has_no_curve(result: StressResult) -> None:
+    plan = plan_of(Test.NOISE)
+    outcomes = Outcomes(plan, [outcome_of(one, "So.", None, None) for one in plan.planned])
+    unjudged = replace(result, noise=noise_result(outcomes))
+    assert not any(isinstance(b, Chart) for b in stress_report(unjudged, details=True))
 
 
 def test_a_system_that_is_never_right_is_not_called_without_weakness(tmp_path: Path) -> None:

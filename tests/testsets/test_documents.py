@@ -223,3 +223,22 @@ def test_a_text_without_sentences_is_cut_as_well_and_loses_nothing(word: str) ->
     assert is_whole
     # Five lengths of a passage, in words of fifty characters at most.
     assert max(map(len, found)) <= 5 * 100 * 51
+
+
+def test_a_page_with_tags_nested_too_deep_is_named(tmp_path: Path) -> None:
+    text = "<p>The Harbour Museum was founded in 1912 by Lena Ortiz in Vigo.</p>"
+    (tmp_path / "deep.html").write_text("<div>" * 20_000 + text + "</div>" * 20_000)
+    # Paragraphs that nobody closed are within each other as well.
+    (tmp_path / "open.html").write_text("<p>The museum is open on this day." * 1_000)
+    skipped: list[Skipped] = []
+    (found,) = read_documents(tmp_path, skipped)
+    assert found.id == "open.html"
+    assert skipped == [Skipped("deep.html", "a page with tags nested more than 3,000 deep")]
+
+
+def test_a_text_without_blanks_between_its_words_is_neither_too_short_nor_one_passage() -> None:
+    sentence = "港湾博物館は千九百十二年に建築家レナ・オルティスによって設立された。"
+    corpus = read_corpus([sentence * 100])
+    assert not corpus.skipped
+    assert len(corpus.passages) > 5
+    assert "".join(passage.text for passage in corpus.passages) == sentence * 100

@@ -128,6 +128,12 @@ def test_what_people_ask_of_definitions_and_help_pages(text, title, question, an
     assert asked(text, title)[question] == answer
 
 
+def test_a_heading_that_names_a_thing_asks_for_no_way_to_do_it() -> None:
+    below = "\n\nWe charge 4.90 euros for orders below 60 euros."
+    assert not asked(f"## Shipping costs{below}", "Policy")
+    assert "How do I ship my order" in asked(f"## Shipping your order{below}", "Policy")
+
+
 @pytest.mark.parametrize(
     ("before", "short", "full"),
     [

@@ -92,7 +92,7 @@ def test_an_application_that_was_mended_is_told_what_could_still_be_missed(
         "No certain weakness; of one level, a drop of 49 points is seen 80 % of the time."
     )
     assert found.block("Rejection")[2:4] == [
-        "answerable    24        0         0",
-        "unanswerable  0         24        0",
+        "answerable    24        0         0          0% [0%, 14%]",
+        "unanswerable  0         24        0          100% [86%, 100%]",
     ]
     assert server.calls == 336

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 from pathlib import Path
@@ -13,18 +13,21 @@ from ragassay.report.pages import FOLDER, environment, hash_of, write_whole
 from ragassay.report.tables import Block, Chart, Table
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 46.0, 12.0, 420.0, 230.0  # the field inside a chart of 480 x 280
+_BAR = 4.0
+"""Between the intervals of two curves at one step."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
     """A chart with its places on the page. ticks: (place, words). lines: (name, points of each
-    unbroken piece).
+    unbroken piece). bars: (number of the curve, across, lower end, upper end) of each interval.
     """
 
     chart: Chart
     x_ticks: list[tuple[str, str]]
     y_ticks: list[tuple[str, str]]
     lines: list[tuple[str, list[str]]]
+    bars: list[tuple[int, str, str, str]]
 
 
 Part = Table | _Drawn | list[str]
@@ -83,7 +86,19 @@ def _drawn(chart: Chart) -> _Drawn:
         [(f"{x:.1f}", step) for x, step in zip(across, chart.steps, strict=True)],
         [(f"{_height(share):.1f}", f"{share:.0%}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)],
         lines,
+        list(_bars(chart, across)),
     )
+
+
+def _bars(chart: Chart, across: Sequence[float]) -> Iterator[tuple[int, str, str, str]]:
+    """The intervals of the curves, those of one step beside each other."""
+    middle = (len(chart.intervals) - 1) / 2
+    for number, intervals in enumerate(chart.intervals):
+        for x, ends in zip(across, intervals, strict=True):
+            if ends is not None:
+                low, high = ends
+                place = x + _BAR * (number - middle)
+                yield number + 1, f"{place:.1f}", f"{_height(low):.1f}", f"{_height(high):.1f}"
 
 
 def _height(share: float | None) -> float:

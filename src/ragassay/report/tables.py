@@ -18,11 +18,16 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
+Ends = tuple[float, float]
+"""The lower and the upper end of an interval."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chart:
     """Shares as curves over some steps. text: what it shows, in a sentence. steps: their names,
     from left to right. series: name of a curve -> its values in [0, 1], None where there is
-    none.
+    none. intervals: of each curve the ends of the interval at each step, None where there is none;
+    empty for curves without.
     """
 
     title: str
@@ -30,6 +35,7 @@ class Chart:
     step_name: str
     steps: tuple[str, ...]
     series: tuple[tuple[str, tuple[float | None, ...]], ...]
+    intervals: tuple[tuple[Ends | None, ...], ...] = ()
 
 
 Block = str | Table | Chart

@@ -142,6 +142,7 @@ def _plain(block: Block) -> object:
             "step_name": block.step_name,
             "steps": list(block.steps),
             "series": [[name, list(values)] for name, values in block.series],
+            "intervals": [list(intervals) for intervals in block.intervals],
         }
     return block
 
@@ -154,7 +155,13 @@ def _block(plain: Any) -> Block:
         return Table(tuple(map(str, plain["head"])), rows)
     series = tuple((str(name), tuple(values)) for name, values in plain["series"])
     steps = tuple(map(str, plain["steps"]))
-    return Chart(plain["title"], plain["text"], plain["step_name"], steps, series)
+    # Reports that were kept before curves had intervals hold none.
+    intervals = tuple(_intervals(ends) for ends in plain.get("intervals", ()))
+    return Chart(plain["title"], plain["text"], plain["step_name"], steps, series, intervals)
+
+
+def _intervals(plain: Sequence[Any]) -> tuple[tuple[float, float] | None, ...]:
+    return tuple(None if ends is None else (ends[0], ends[1]) for ends in plain)
 
 
 def _list(value: object) -> Sequence[object]:

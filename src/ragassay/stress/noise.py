@@ -44,6 +44,18 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """A number of distractors of a kind, at all positions together. It is drawn, and no finding
+    rests on it: the family of tests has the levels behind it.
+    """
+
+    arm: Arm
+    kind: Kind
+    number: int
+    contrast: Contrast
+
+
+@dataclass(frozen=True, slots=True)
 class NoiseFloor:
     """What the system differs by on the same input. changed: share of rows that are right once and
     wrong once; text_changed: whose text differs; retention: share right of those right the first
@@ -61,7 +73,7 @@ class NoiseResult:
     """The whole test. kinds: all levels of an arm and kind together. positions: differences
     between two positions, all kinds together. lengths: filler alone. same_without: share of
     rows answered in the same words with no passage at all. smallest: the cells with the fewest
-    distractors that cost something for certain, by arm and kind.
+    distractors that cost something for certain, by arm and kind. curve: what is drawn.
     """
 
     rows: int
@@ -74,6 +86,7 @@ class NoiseResult:
     same_without: Rate
     smallest: tuple[Cell, ...]
     tests: int
+    curve: tuple[CurvePoint, ...] = ()
 
     @property
     def certified(self) -> tuple[Contrast, ...]:
@@ -141,6 +154,7 @@ class _Analysis:
             same_without=self._same_without(),
             smallest=tuple(_smallest(made)),
             tests=sum(1 for one in family if one.p is not None),
+            curve=tuple(self._curve(levels)),
         )
 
     # -- single levels
@@ -217,6 +231,12 @@ class _Analysis:
         means = self._losses(levels)
         pairs = [(row, self._clusters[row], base, value) for row, (base, value) in means.items()]
         return contrast(name, pairs)
+
+    def _curve(self, levels: Sequence[NoiseLevel]) -> Iterable[CurvePoint]:
+        for arm, kind, number in product(self._grid.arms, self._grid.kinds, self._grid.numbers):
+            here = [level for level in _of_kind(levels, arm, kind) if level.number == number]
+            one = self._pooled(f"{number} {kind}, {arm}, all positions", here)
+            yield CurvePoint(arm, kind, number, one)
 
     def _positions(self, levels: Sequence[NoiseLevel]) -> Iterable[Contrast]:
         """Losses at two positions beside each other, of the same levels otherwise."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import TYPE_CHECKING
 
 from ragassay.core import Interval, shorten
 from ragassay.core.counting import count
 from ragassay.report import number_words
-from ragassay.report.tables import Block, Chart, Table
+from ragassay.report.tables import Block, Chart, Ends, Table
 from ragassay.report.wording import money
 from ragassay.stress.counterfactual import (
-    POLICY_WORDS,
     CounterfactualResult,
     Follows,
     ShareResult,
@@ -33,6 +32,8 @@ _SHOWN = 3
 _TOO_LOW = 0.2
 """Share right with clean passages below which a drop has no room."""
 _ROWS = 12
+_ONE_LINE = 4
+"""Numbers of distractors that a line of 80 characters holds for both arms."""
 _CELLS_HEAD = (
     "level",
     "right at base",
@@ -93,9 +94,9 @@ def _no_finding(result: StressResult) -> Iterator[str]:
         f"Nothing can be said of noise: with clean passages it is right on {right:.0%} of"
         " questions, and nothing can fall from there."
     )
+    judge = "a --judge" if result.metric == "correctness" else "--metric correctness or a --judge"
     yield (
-        "  change: look at some responses; where they are right in other words, judge with"
-        " --metric correctness or a --judge"
+        f"  change: look at some responses; where they are right in other words, judge with {judge}"
     )
 
 
@@ -136,20 +137,31 @@ def _may_still(result: StressResult) -> str:
 def _noise(noise: NoiseResult) -> Iterator[Block]:
     floor = noise.floor
     yield (
-        f"Noise: {_percent(floor.right)} right with clean passages"
-        f" ({count(noise.rows, 'question')}, {count(noise.clusters, 'cluster')}). Asked twice,"
-        f" {_percent(floor.changed.value)} differ in being right: the noise floor."
+        f"Noise ({count(noise.rows, 'question')}, {count(noise.clusters, 'cluster')}): clean"
+        f" {_percent(floor.right)} right, asked twice {_percent(floor.changed.value)} differ."
     )
     yield "Change in points, at the worst position (* certain after Holm):"
     yield _curve(noise)
 
 
 def _curve(noise: NoiseResult) -> Table:
-    """A row for each arm and kind, a column for each number of distractors."""
-    numbers = sorted({cell.level.number for cell in noise.cells})
-    arms = dict.fromkeys(cell.level.arm for cell in noise.cells)
-    kinds = dict.fromkeys(cell.level.kind for cell in noise.cells)
+    """A row for each kind, a column for each arm and number of distractors; a row for each arm and
+    kind where one arm was asked for, or the numbers are too many for one line.
+    """
+    asked = [cell.level for cell in noise.cells if cell.contrast.n]
+    levels = asked or [cell.level for cell in noise.cells]
+    numbers = sorted({level.number for level in levels})
+    arms = list(dict.fromkeys(level.arm for level in levels))
+    kinds = dict.fromkeys(level.kind for level in levels)
     rows = []
+    if len(arms) > 1 and len(numbers) <= _ONE_LINE:
+        columns = list(product(arms, numbers))
+        for kind in kinds:
+            cells = [_worst_cell(noise, arm, kind, number) for arm, number in columns]
+            rows.append((str(kind), *cells))
+        # The arm stands at its first number, so that the head is one line.
+        head = [f"{arm} {n}" if n == numbers[0] else str(n) for arm, n in columns]
+        return Table(("distractors", *head), tuple(rows))
     for arm, kind in product(arms, kinds):
         cells = [_worst_cell(noise, arm, kind, number) for number in numbers]
         rows.append((f"{kind}, {arm}", *cells))
@@ -172,22 +184,19 @@ def _worst_cell(noise: NoiseResult, arm: Arm, kind: Kind, number: int) -> str:
 
 
 def _rejection(found: RejectionResult) -> Iterator[Block]:
-    yield (
-        f"Rejection: {_rate(found.rejected)} of {found.rejected.of} unanswerable questions"
-        f" declined; {_rate(found.over_refused)} of {found.over_refused.of} answerable ones too."
-    )
+    classes = ", ".join(f"{len(ids)} {name}" for name, ids in found.classes.items())
+    figures = ""
+    if found.d_prime is not None:
+        figures = f" d' {found.d_prime:.2f}, utility {_signed(found.utility)} (-1 to 1);"
+    yield f"Rejection:{figures} unanswerable: {classes or 'none'}."
     rows = []
-    for name, counts in zip(("answerable", "unanswerable"), found.table, strict=True):
-        rows.append((name, *map(str, counts)))
-    yield Table(("questions", "answered", "declined", "no answer"), tuple(rows))
+    kinds = (("answerable", found.over_refused), ("unanswerable", found.rejected))
+    for (name, declined), counts in zip(kinds, found.table, strict=True):
+        rows.append((name, *map(str, counts), _rate(declined)))
+    head = ("questions", "answered", "declined", "no answer", "declined, share [95 %]")
+    yield Table(head, tuple(rows))
     if found.corrected is not None:
         yield _by_labels(found.corrected)
-    if found.d_prime is not None:
-        classes = ", ".join(f"{len(ids)} {name}" for name, ids in found.classes.items())
-        yield (
-            f"d' {found.d_prime:.2f}, utility {_signed(found.utility)} (right or due refusal 1,"
-            f" refusal 0, else -1). Unanswerable: {classes}."
-        )
 
 
 def _by_labels(found: CorrectedRejection) -> str:
@@ -217,7 +226,8 @@ def _counterfactual(found: CounterfactualResult) -> Iterator[Block]:
             cells = [_percent(share.part(follows)) for follows in shown]
             rows.append((_share_words(share), *cells))
     yield Table(("false", *(_SHORT_NAMES[f] for f in shown)), tuple(rows))
-    yield (f"Against the policy ({POLICY_WORDS[found.policy]}): {_rate(found.against_policy)}.")
+    # What is fine stands in the finding, where there is one.
+    yield f"Against the policy ({found.policy}): {_rate(found.against_policy)}."
 
 
 _SHORT_NAMES = {
@@ -249,7 +259,7 @@ def _integration(found: IntegrationResult) -> Iterator[Block]:
     if others.n:
         yield (
             f"With one source removed: {_points(others.difference)} points of the other facts,"
-            f" {_percent(found.told_without.value)} of its own facts told all the same."
+            f" {_percent(found.told_without.value)} of its own told."
         )
 
 
@@ -257,9 +267,10 @@ def _integration(found: IntegrationResult) -> Iterator[Block]:
 
 
 def _ground(result: StressResult) -> Iterator[str]:
+    undelivered = f" {result.undelivered} not as asked;" if result.undelivered else ""
     yield (
         f"{count(result.questions, 'question')}, {count(result.askings, 'asking')} of {result.app};"
-        f" {result.undelivered} not as asked; right by {result.metric} ({result.judge})."
+        f"{undelivered} right by {result.metric} ({result.judge})."
     )
     if result.failed.rows:
         yield (
@@ -299,13 +310,15 @@ def _first_error(result: StressResult) -> str:
 def _details(result: StressResult) -> Iterator[Block]:
     noise = result.noise
     if noise is not None:
-        for arm in dict.fromkeys(cell.level.arm for cell in noise.cells):
+        # Where no response has a verdict there is nothing to draw.
+        for arm in dict.fromkeys(point.arm for point in noise.curve if point.contrast.n):
             yield ""
             yield _chart(noise, arm)
         yield from ("", f"Every level of noise, {noise.tests} tests corrected together (Holm)")
         yield Table(_CELLS_HEAD, tuple(_cell_row(cell) for cell in noise.cells))
         yield from ("", "Levels together, positions, and filler alone")
-        pooled = (*noise.kinds, *noise.positions, *noise.lengths)
+        drawn = [point.contrast for point in noise.curve]
+        pooled = (*drawn, *noise.kinds, *noise.positions, *noise.lengths)
         yield Table(_CELLS_HEAD, tuple(_contrast_row(one) for one in pooled))
         yield from ("", "Questions that turn wrong, by level")
         yield _broken(noise)
@@ -340,35 +353,48 @@ _ARM_WORDS = {
 
 
 def _chart(noise: NoiseResult, arm: Arm) -> Chart:
-    """The share right over the number of distractors, a curve a kind, all positions together."""
-    cells = [cell for cell in noise.cells if cell.level.arm is arm and cell.contrast.n]
-    numbers = sorted({cell.level.number for cell in cells})
-    series = []
-    for kind in dict.fromkeys(cell.level.kind for cell in cells):
-        values = [_mean_right(cells, kind, numbers[0], at_base=True)]
-        values += [_mean_right(cells, kind, number) for number in numbers]
-        series.append((str(kind), tuple(values)))
-    ends = [f"{name} {_percent(values[-1])}" for name, values in series]
+    """The share right over the number of distractors, a curve a kind, all positions together, each
+    with the interval of its paired difference to no distractors.
+    """
+    points = [point for point in noise.curve if point.arm is arm and point.contrast.n]
+    numbers = sorted({point.number for point in points})
+    series, intervals, ends = [], [], []
+    for kind in dict.fromkeys(point.kind for point in points):
+        of_kind = {point.number: point.contrast for point in points if point.kind is kind}
+        first = of_kind[min(of_kind)].base
+        there = [of_kind.get(number) for number in numbers]
+        values = [None if one is None else one.value for one in there]
+        series.append((str(kind), (first, *values)))
+        intervals.append((None, *map(_ends, there)))
+        ends.append(f"{kind} {_end_words(there[-1])}")
     return Chart(
         f"Right answers by number of distractors: {arm}",
-        f"{_ARM_WORDS[arm].capitalize()}; with {numbers[-1]}: {', '.join(ends)} right.",
+        f"{_ARM_WORDS[arm].capitalize()}; with {numbers[-1]}: {', '.join(ends)} right."
+        " Bars: 95 %, of the paired difference to 0.",
         "distractors",
         ("0", *map(str, numbers)),
         tuple(series),
+        tuple(intervals),
     )
 
 
-def _mean_right(
-    cells: Sequence[Cell], kind: Kind, number: int, *, at_base: bool = False
-) -> float | None:
-    """The share right over all positions, at the level or at its base."""
-    values = []
-    for cell in cells:
-        if (cell.level.kind, cell.level.number) == (kind, number):
-            value = cell.contrast.base if at_base else cell.contrast.value
-            if value is not None:
-                values.append(value)
-    return sum(values) / len(values) if values else None
+def _ends(one: Contrast | None) -> Ends | None:
+    """Where the share right may lie by the interval of its difference."""
+    if one is None or one.base is None or one.interval is None:
+        return None
+    low, high = (
+        min(1.0, max(0.0, one.base + end)) for end in (one.interval.low, one.interval.high)
+    )
+    return low, high
+
+
+def _end_words(one: Contrast | None) -> str:
+    if one is None:
+        return "-"
+    ends = _ends(one)
+    if ends is None:
+        return _percent(one.value)
+    return f"{_percent(one.value)} [{_percent(ends[0])}, {_percent(ends[1])}]"
 
 
 def _cell_row(cell: Cell) -> tuple[str, ...]:

@@ -17,6 +17,12 @@ _BLOCK = 200_000
 _WORD = 50
 """Characters of a word; what is longer without a blank (code, data) counts as several."""
 _PIECE = re.compile(rf"\S{{1,{_WORD}}}")
+_SIGN = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+)
+"""A letter of Thai, Lao, Burmese, Khmer, Japanese or Chinese."""
+_SIGNS = 2
+"""Signs of a word in these, about."""
 _TOO_LONG = 5
 """Lengths of a passage from which on a sentence is none, but a log or a table, and is cut."""
 
@@ -46,7 +52,7 @@ def chunks(document: Document, words: int = WORDS) -> Iterator[tuple[int, int]]:
 def _pieces(text: str, words: int) -> Iterator[tuple[int, int, int]]:
     """Start, end and words of each paragraph, or of each sentence of one that is too long."""
     for first, last in _paragraphs(text):
-        length = _length(text[first:last])
+        length = count_words(text[first:last])
         if length <= words:
             yield first, last, length
             continue
@@ -60,7 +66,7 @@ def _pieces(text: str, words: int) -> Iterator[tuple[int, int, int]]:
 
 def _sentence(text: str, start: int, end: int, words: int) -> Iterator[tuple[int, int, int]]:
     """Start, end and words of a sentence, or of its pieces where it is too long to be one."""
-    length = _length(text[start:end])
+    length = count_words(text[start:end])
     if length <= _TOO_LONG * words:
         yield start, end, length
         return
@@ -70,9 +76,10 @@ def _sentence(text: str, start: int, end: int, words: int) -> Iterator[tuple[int
         yield piece[0].start(), piece[-1].end(), len(piece)
 
 
-def _length(text: str) -> int:
-    """Words of a text."""
-    return sum(1 + (len(word) - 1) // _WORD for word in text.split())
+def count_words(text: str) -> int:
+    """Words of a text; in scripts that write none apart about as many as their signs make."""
+    apart = sum(1 + (len(word) - 1) // _WORD for word in text.split())
+    return apart if text.isascii() else max(apart, len(_SIGN.findall(text)) // _SIGNS)
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ragassay.core import NothingToDo, digest
-from ragassay.testsets.chunks import WORDS, chunks
+from ragassay.testsets.chunks import WORDS, chunks, count_words
 from ragassay.testsets.clusters import clusters
 from ragassay.testsets.documents import read_documents
 from ragassay.testsets.search import WordSearch
@@ -80,7 +80,7 @@ class Corpus:
 
     def sizes(self) -> Sequence[int]:
         """Words of each passage."""
-        return [len(passage.text.split()) for passage in self.passages]
+        return [count_words(passage.text) for passage in self.passages]
 
 
 def read_corpus(source: object, *, words: int = WORDS, seed: int = 0) -> Corpus:
@@ -109,7 +109,7 @@ def _add(
     corpus: Corpus, document: Document, words: int, seen: set[int], ids: dict[str, int]
 ) -> None:
     """Add a document's passages; one that says nothing, or the same as another, is named."""
-    if len(document.text.split()) < _LEAST_WORDS:
+    if count_words(document.text) < _LEAST_WORDS:
         corpus.skipped.append(Skipped(document.id, f"fewer than {_LEAST_WORDS} words"))
         return
     # A hash of the process is enough: it is compared with others of this process alone.

@@ -67,6 +67,8 @@ def _markdown_title(text: str) -> str:
 
 
 _NO_TEXT = ("script", "style", "noscript", "template", "nav", "footer")
+_DEEPEST = 3_000
+"""Tags within each other that a page may have; one that leaves its paragraphs open has some."""
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS = (
     *(*_HEADINGS, "p", "li", "tr", "div", "br", "section", "article", "header", "ul", "ol", "dl"),
@@ -86,6 +88,7 @@ def _html_text(data: bytes) -> tuple[str, str]:
         raise ValueError("a binary file")
     with _quiet("bs4"):
         page = BeautifulSoup(data, "html.parser")
+    _check_depth(page)
     _drop_navigation(page)
     first = page.find("h1") or page.find("title")
     title = first.get_text(" ", strip=True) if first else ""
@@ -96,6 +99,18 @@ def _html_text(data: bytes) -> tuple[str, str]:
         raise ValueError("no text in an encoding that is known")
     lines = (" ".join(line.split()) for line in text.split("\n"))
     return title, re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def _check_depth(page: Any) -> None:
+    """Raise ValueError for a page whose tags are nested so deep that reading it takes minutes: the
+    library walks down all of them for each one.
+    """
+    depths = {id(page): 0}
+    for tag in page.find_all(True):
+        depth = depths[id(tag.parent)] + 1
+        if depth > _DEEPEST:
+            raise ValueError(f"a page with tags nested more than {_DEEPEST:,} deep")
+        depths[id(tag)] = depth
 
 
 def _drop_navigation(page: Any) -> None:

@@ -28,6 +28,15 @@ _DOES = listed(
     " authenticate"
     " log sign send check handle customise customize extend debug monitor rotate revoke renew"
 )
+_NOUNS = listed(
+    "shipping parking billing training meeting opening working processing pricing licensing seating"
+    " heating cooling lighting packaging mailing accounting banking housing nursing marketing"
+    " manufacturing engineering advertising operating staffing"
+)
+"""Gerunds that are nouns before a noun: "Shipping costs" says nothing of how to ship."""
+_DETERMINED = re.compile(
+    r"(?:a|an|the|your|our|my|this|that|all|with|to|from|in|on|up|out)\b", re.I
+)
 _LEAST_WORDS, _MOST_WORDS = 4, 90
 
 
@@ -72,6 +81,8 @@ def _said(heading: str) -> Said | None:
     verb, _, rest = (how_to[1] if how_to else text).partition(" ")
     base = verb.lower() if how_to or verb.lower() in _DOES else _gerunds().get(verb.lower(), "")
     if not base or not rest or re.search(r"[:,;()?!]", rest):
+        return None
+    if how_to is None and verb.lower() in _NOUNS and not _DETERMINED.match(rest):
         return None
     mine = re.sub(r"\byour\b", "my", rest)
     done = f"{base} {mine}"
