@@ -540,7 +540,8 @@ def test_a_metric_that_hangs_is_not_waited_for_by_threads_or_tasks() -> None:
         times = list(pool.map(lambda text: late(made.check(response=text)), texts))
     times += asyncio.run(many())
     release.set()
-    assert min(times) >= 100
+    # What a check waits before its own clock starts counts towards its deadline.
+    assert min(times) >= 80
     # Most are kept to the millisecond; a busy machine wakes a thread late now and then.
     assert statistics.median(times) < 120
     assert max(times) < 2_000
