@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
-from itertools import product
 from typing import NamedTuple
 
 from ragassay.models.offline.facts.clauses import Word
 from ragassay.models.offline.facts.concepts import base_stem
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.number_words import SMALL
-from ragassay.models.offline.facts.polarity import is_full_negation, turns
+from ragassay.models.offline.facts.polarity import are_opposites, is_full_negation, turns
 from ragassay.models.offline.facts.text_facts import TextFacts
 from ragassay.models.offline.facts.units_of_measure import unit_named
-from ragassay.models.offline.facts.word_lists import lines
 
 _LEAST_KEPT, _LEAST_SHARE = 3, 0.6
 """Content words that both sentences have in one order, and their share of the claim's."""
@@ -173,7 +171,7 @@ def _rule(here: Word, there: Word, before: Sequence[str], before_there: Sequence
         is_rate = before == before_there and not _PER.isdisjoint(before[-1:])
         return "number" if is_counted or is_rate else ""
     same_set = _set_of(here.lower) and _set_of(here.lower) == _set_of(there.lower)
-    if same_set or frozenset((here.lower, there.lower)) in _opposites():
+    if same_set or are_opposites(here.lower, there.lower):
         return "opposite"
     return ""
 
@@ -284,13 +282,3 @@ def _finding(
         Place(number, *passage.sentence(low)),
         _SCORE,
     )
-
-
-@cache
-def _opposites() -> frozenset[frozenset[str]]:
-    """Pairs of words that are opposites."""
-    pairs: set[frozenset[str]] = set()
-    for line in lines("opposites"):
-        left, _, right = line.rstrip("! ").partition("=")
-        pairs.update(map(frozenset, product(left.split(), right.split())))
-    return frozenset(pairs)

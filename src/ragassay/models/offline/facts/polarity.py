@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 
 from ragassay.models.offline.facts.clauses import Reading, Word
 from ragassay.models.offline.facts.concepts import base_stem
@@ -49,6 +50,15 @@ def _concepts() -> dict[str, list[tuple[str, int, bool]]]:
             for word in side.split():
                 table.setdefault(word, []).append((name, sign, exclusive))
     return table
+
+
+def are_opposites(one: str, other: str) -> bool:
+    """Whether two words, in lower case, take the two sides of one concept."""
+    mine, theirs = _concepts().get(one, ()), _concepts().get(other, ())
+    return any(
+        concept == its and sign != other_sign
+        for (concept, sign, _), (its, other_sign, _) in product(mine, theirs)
+    )
 
 
 def sides(reading: Reading) -> list[Side]:
