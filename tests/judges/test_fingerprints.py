@@ -47,7 +47,7 @@ EXPECTED = {
         "answer_relevance@3",
         "f08e7c0598f18e7b8c6113a34016b704",
         "939f10950cba7e8c5cd2ddfd26429124",
-        "901f635f9079915906a03687901aac0f",
+        "e6a1f2dbfef4495d42418bc9bb8a5322",
     ),
     "answer_relevance_5": (
         "answer_relevance_5@3",
@@ -59,13 +59,13 @@ EXPECTED = {
         "chunk_relevance@2",
         "516bcdb416a9b98f241c5d8d34ffd301",
         "dbff07d8efab86bd9cf0e8f99327bd0c",
-        "5293b99b35c1c88c1394a4d20a2d9877",
+        "5b5173db74008d1fc9c8c5d2db1a7ba9",
     ),
     "claim_sources": (
         "claim_sources@2",
         "be4e40192bf5e94164413e52c1653199",
         "f30b41d6bca101a9cb0699b8f432bd80",
-        "90dc9068ae834a8ab3dc4cea78b5a89d",
+        "4a8e867f6d329e9d136809f8834b5360",
     ),
     "claims": (
         "claims@2",
@@ -83,7 +83,7 @@ EXPECTED = {
         "context_relevance@3",
         "95c01238f95468e7bddacedb8f29b7c2",
         "9108f936acaab5aea59b232b8981af77",
-        "dfed7a08c250cc7a53577cc458842a2f",
+        "dba7d72b2c836ef83c4a3ab11678f8a2",
     ),
     "context_relevance_dual_1": (
         "context_relevance_dual_1@2",
@@ -113,7 +113,7 @@ EXPECTED = {
         "context_sufficiency@2",
         "29434973ab9cc10af59fe1e45679b204",
         "741ded0ce5d78bd72f10644765b2fb3c",
-        "f0d516612efd31df5ff44018bd9ef269",
+        "d28002dbc8d8a2d2d784c91e0bd524bd",
     ),
     "context_sufficiency_open": (
         "context_sufficiency_open@2",
@@ -125,19 +125,19 @@ EXPECTED = {
         "correctness@2",
         "3a5b9f803e9d01430dcfb9c6b97caf15",
         "f4a631c2b1a20b0bafb43d149d29c745",
-        "0490975864f7f85698c2a2f87f08bd7e",
+        "904b54dfe886cfd3a52e7e50314eb870",
     ),
     "correctness_3": (
         "correctness_3@2",
         "f707d574295dd1bc8a7fc27fc50d112b",
         "9638f9055b940eb16d09f7729982776d",
-        "188aecbaa1f7a1689eefc4b7c5be4df5",
+        "1d1aa8c23ffd75992d24649f6db5e207",
     ),
     "entailment": (
         "entailment@2",
         "ed6fd66103ce7fcbd14052b7091e5972",
         "bc788919860aaa7b7c5a0b79f7a93dd3",
-        "b352e0323089b80fd9af57de89ad7610",
+        "63421e60ed2bbddf9f8938374f129318",
     ),
     "entities": (
         "entities@2",
@@ -155,7 +155,7 @@ EXPECTED = {
         "groundedness@4",
         "0c63e2a49cb6ed40525af81542033e03",
         "a892da6674eca5958be5cabe30fff36a",
-        "997761bbdb2455809c3b2c114d7da567",
+        "68657ed4114bc6997e326cede5d63c17",
     ),
     "guidelines": (
         "guidelines@2",
@@ -209,7 +209,7 @@ EXPECTED = {
         "sentence_relevance@2",
         "7ff162d3e2e464e3952a23ecec51dbb2",
         "bed8c812e1a06844987b76827a9c33de",
-        "97131ee47db6941d85ccd03d3c5da69e",
+        "222f856b35effa63b43c7681d6b83c20",
     ),
     "topic_passages": (
         "topic_passages@1",

@@ -15,6 +15,7 @@ from ragassay.core import (
     CallFailed,
     ChatReply,
     Evidence,
+    FactFinding,
     Judgment,
     MatchCall,
     MatchReply,
@@ -104,6 +105,18 @@ def test_a_probability_becomes_a_rating_so_that_the_pass_mark_is_one_half(
     assert (judgment.rating, judgment.value) == (
         ("yes", 1.0) if probability >= 0.5 else ("no", 0.0)
     )
+
+
+@pytest.mark.parametrize(
+    ("found", "probability", "rating"),
+    [("1932", 0.3, 0), ("1932", 0.1, 0), ("", 0.3, 1), ("", 0.1, 0), ("1932", 0.6, 2)],
+)
+def test_a_claim_that_the_passages_deny_has_the_lowest_rating_whatever_its_probability(
+    found: str, probability: float, rating: int
+) -> None:
+    reply = MatchReply(probability, findings=(FactFinding("number", "1957", found),))
+    _, (judgment,) = run(claim("It opened in 1957.", "It opened in 1932."), replies=(reply,))
+    assert (judgment.rating, judgment.probability) == (rating, probability)
 
 
 @pytest.mark.parametrize(

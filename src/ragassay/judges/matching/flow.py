@@ -230,7 +230,7 @@ def _judgment(open_request: OpenRequest, replies: Sequence[Reply], quotes: bool)
         flags = (PARTS_OPEN,)
     elif quotes and name == "groundedness" and rating == 0 and not reply.evidence:
         flags = ("nothing_found",)
-    elif any(finding.found for finding in reply.findings):
+    elif _denied(reply):
         flags = (SAYS_OTHERWISE,)
     evidence: tuple[Evidence, ...] = ()
     if name != "entailment":  # a text to compare with is no context
@@ -274,10 +274,17 @@ def _rating(rubric: str, reply: MatchReply, cut: float) -> Rating:
         if probability >= cut:
             return "stated"
         return "contradicted" if _contradicted(reply) else "not_stated"
+    if probability < cut and _denied(reply):
+        return 0
     # The pass mark, 2, lies at the cut of the task; the grades above and below it are spread
     # around.
     bounds = (cut / 2, cut, max(0.75, cut))
     return sum(probability >= bound for bound in bounds)
+
+
+def _denied(reply: MatchReply) -> bool:
+    """Whether the passages say otherwise: a fact of theirs is set beside one of the claim."""
+    return any(finding.found for finding in reply.findings)
 
 
 def _contradicted(reply: MatchReply) -> bool:

@@ -23,7 +23,7 @@ TASKS: Mapping[str, str] = {**flow.TASKS, "correctness": "rule", "correctness_3"
 _RUBRIC_CUTS: Mapping[str, float] = {"entailment": 0.5}
 # Raised when the rules of `judges.matching` change: judgments made under the old ones are then not
 # reused.
-_RULES = 10
+_RULES = 11
 
 _NOT_ENGLISH = (
     "language: a text of it is not English, which is all that the offline judge reads; name a"
