@@ -39,7 +39,7 @@ def halves(device: str) -> bool:
     if device != "cpu":
         return True
     about = Path("/proc/cpuinfo")
-    return about.exists() and "amx_bf16" in about.read_text(encoding="utf-8")
+    return about.exists() and "bf16" in about.read_text(encoding="utf-8")
 
 
 class Batch:

@@ -9,8 +9,8 @@ cut; not of what was chosen before (the recipe, how often words occur). The runs
 weights of the first stage, which uses no text of any measured set but the public abstracts of
 scifact, or at --start, such as those after the entailment pack, which has none (`--replay`: a third
 of it again). wice, begin and ragtruth_qa are in no training; for wice the line is fitted without
-it. Needs stage1.safetensors and the model.safetensors of the whole training in --out. Writes
-benchmarks/results/offline_loso.json, which the benchmark shows. As long as three times the second
+it. Needs stage1.safetensors and the model.safetensors of the whole training in --out. Writes the
+networks there, and benchmarks/results/offline_loso.json, which the benchmark shows. As long as three times the second
 stage; with --in-no-training those three sets alone, in minutes.
 """
 
@@ -37,7 +37,7 @@ from training.offline_data import support_test  # noqa: E402
 from training.pairs import Maker, Pair  # noqa: E402
 from training.prepare_pairs import WEIGHTS, arguments, figure_names  # noqa: E402
 from training.prepare_pairs import load as prepared  # noqa: E402
-from training.train_network import again, of_set, taken  # noqa: E402
+from training.train_network import again, of_set, taken, write  # noqa: E402
 
 # Together those that are not alike; the two of dialogues are apart, as a set left out alone would
 # leave the other.
@@ -95,6 +95,7 @@ def main() -> None:
                     [*prepared(options.work, "train"), *prepared(options.work, "made")], fold, 1.0
                 )
             )
+            write(network, out / f"without_{'_'.join(fold)}.safetensors")
         else:
             network = load(out / "model.safetensors")
         logits = predict(network, dev) if fold in FOLDS else whole

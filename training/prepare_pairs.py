@@ -37,7 +37,6 @@ from training.offline_data import (  # noqa: E402
 from training.pairs import LENGTH, Maker, Pair  # noqa: E402
 from training.synthetic import curriculum  # noqa: E402
 
-from ragassay.models.offline.windows import ROOM  # noqa: E402
 
 WEIGHTS = ROOT / "src/ragassay/models/offline/weights"
 SEED = 20261121
@@ -62,9 +61,10 @@ def set_aside(example: Example) -> bool:
     return example.call.task == "support" and zlib.crc32(f"made {example.group}".encode()) % 30 == 0
 
 
-def parts(data: Path) -> dict[str, tuple[Callable[[], Iterable[Example]], int, int]]:
-    """What is prepared: name -> (its examples, tokens of an input and of its window at most). What
-    is fitted on has longer windows than what is judged later: the same rows with more distractors.
+def parts(data: Path) -> dict[str, tuple[Callable[[], Iterable[Example]], int, int | None]]:
+    """What is prepared: name -> (its examples, tokens of an input and of its window at most; None:
+    as the package reads the task). What is fitted on has longer windows than what is judged later:
+    the same rows with more distractors.
     """
     return {
         "train": (
@@ -75,10 +75,10 @@ def parts(data: Path) -> dict[str, tuple[Callable[[], Iterable[Example]], int, i
         "dev": (
             lambda: [*support_dev(data), *relevance(data, "dev"), *answer(data, "dev")],
             LENGTH,
-            ROOM,
+            None,
         ),
         "made": (lambda: [e for e in made(data) if not set_aside(e)], MADE_LENGTH, MADE_LENGTH),
-        "made_dev": (lambda: [e for e in made(data) if set_aside(e)], LENGTH, ROOM),
+        "made_dev": (lambda: [e for e in made(data) if set_aside(e)], LENGTH, None),
     }
 
 
