@@ -72,6 +72,16 @@ def _ece(y: Labels, p: Floats, weights: Floats) -> Floats:
     return gaps
 
 
+def calibration_error_by_chance(p: Floats, draws: int = 500) -> float:
+    """The calibration error that is to be expected of probabilities without any error, from the
+    few rows in a bin alone: its mean over labels drawn with these probabilities. p: [rows].
+    """
+    generator = np.random.default_rng(SEED)
+    ones = np.ones((1, len(p)))
+    labels = (generator.random((draws, len(p))) < p).astype(np.int64)
+    return float(np.mean([_ece(y, p, ones)[0] for y in labels]))
+
+
 class Sample:
     """The rows of one set: labels and groups, and the weights of every bootstrap draw."""
 

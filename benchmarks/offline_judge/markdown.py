@@ -411,7 +411,13 @@ def _task(result: dict[str, Any], name: str, title: str) -> list[str]:
 
 def _calibration(result: dict[str, Any]) -> list[str]:
     lines = [
-        (task, name, reach(one["before"], "ece"), reach(one["after"], "ece"))
+        (
+            task,
+            name,
+            reach(one["before"], "ece"),
+            reach(one["after"], "ece"),
+            number(one["by_chance"]),
+        )
         for task, figures in result["tasks"].items()
         for name, one in figures["calibration"].items()
     ]
@@ -424,14 +430,15 @@ def _calibration(result: dict[str, Any]) -> list[str]:
         ),
         (
             "which is what `ragassay calibrate` shows with labels of yours; a run's scores stay the"
-            " judge's own. The figure is never quite 0: a"
+            " judge's own. The figure is never quite 0: by"
         ),
         (
-            "perfect judge has about 0.03 on 700 rows. Mean: of the sets. Pooled: of their rows"
-            " together, where too high and too low cancel."
+            "chance is what probabilities without any error would show on so few rows. Mean: of the"
+            " sets. Pooled: of their rows together, where"
         ),
+        "too high and too low cancel.",
         "",
-        *table(("task", "set", "shipped", "after"), lines),
+        *table(("task", "set", "shipped", "after", "by chance"), lines),
     ]
 
 

@@ -32,7 +32,14 @@ import numpy as np
 import onnxruntime
 from benchmarks.offline_judge import pages, recorded, rivals, speed, traps
 from benchmarks.offline_judge.bars import bars
-from benchmarks.offline_judge.figures import Draws, Sample, best_cut, mean_over, shown
+from benchmarks.offline_judge.figures import (
+    Draws,
+    Sample,
+    best_cut,
+    calibration_error_by_chance,
+    mean_over,
+    shown,
+)
 from benchmarks.offline_judge.labelled import Labelled, answers, claims, passages
 from benchmarks.offline_judge.markdown import markdown
 from numpy.typing import NDArray
@@ -98,7 +105,7 @@ class Task:
     def recalibrated(self, odds: Floats, dev: Floats) -> dict[str, Any]:
         """The calibration error of each set that has dev rows, before and after a Platt map fitted
         on those; the mean of these, and that of their rows together, where too high in one set and
-        too low in another cancel.
+        too low in another cancel. Beside each what is expected of a map without any error.
         """
         labels = np.array([one.label for one in self.dev])
         result: dict[str, Any] = {}
@@ -115,15 +122,19 @@ class Task:
             for when, probabilities in (("before", before), ("after", after)):
                 drawn[when].append(self.samples[name].draws(probabilities, 0.5))
             result[name] = {when: shown(draws[-1], ("ece",)) for when, draws in drawn.items()}
+            result[name]["by_chance"] = calibration_error_by_chance(after)
         groups = [group for of_set, *_ in kept for group in of_set]
         y, before, after = (
             np.concatenate(part) for part in zip(*(one[1:] for one in kept), strict=True)
         )
         whole = Sample(y.tolist(), groups)
+        by_chance = float(np.mean([one["by_chance"] for one in result.values()]))
         result["mean"] = {when: mean_over(draws, ("ece",)) for when, draws in drawn.items()}
+        result["mean"]["by_chance"] = by_chance
         result["pooled"] = {
             "before": shown(whole.draws(before, 0.5), ("ece",)),
             "after": shown(whole.draws(after, 0.5), ("ece",)),
+            "by_chance": calibration_error_by_chance(after),
         }
         return result
 

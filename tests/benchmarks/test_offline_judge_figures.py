@@ -19,6 +19,7 @@ from benchmarks.offline_judge.figures import (
     Draws,
     Sample,
     best_cut,
+    calibration_error_by_chance,
     mean_over,
     measures,
     shown,
@@ -47,6 +48,15 @@ def test_each_measure_is_what_a_reader_works_out_by_hand() -> None:
     assert found["ece"] == pytest.approx((0.1 + 0.2 + 0.8 + 0.1) / 5)
     # Observed 3/5; by chance 3/5 * 3/5 + 2/5 * 2/5 = 13/25.
     assert found["kappa"] == pytest.approx((15 / 25 - 13 / 25) / (1 - 13 / 25))
+
+
+def test_few_rows_have_a_calibration_error_by_chance_alone() -> None:
+    # Sure of every row, and right: no error.
+    assert calibration_error_by_chance(np.array([0.0, 1.0, 1.0])) == 0.0
+    # One row at .5 is half off, whatever its label.
+    assert calibration_error_by_chance(np.array([0.5])) == pytest.approx(0.5)
+    # Two in one bin: 0, 1 or 2 of them say yes, so that it is .5, 0, .5 off: a quarter in the mean.
+    assert calibration_error_by_chance(np.array([0.5, 0.5]), 4000) == pytest.approx(0.25, abs=0.02)
 
 
 def test_a_weight_of_two_counts_a_row_twice() -> None:
