@@ -53,7 +53,7 @@ class Reading:
 
     def __post_init__(self) -> None:
         # Places are looked up so often that a key function for every step of a search is dear.
-        object.__setattr__(self, "_word_starts", tuple(map(start_of, self.words)))
+        object.__setattr__(self, "_word_starts", tuple(map(attrgetter("start"), self.words)))
         object.__setattr__(self, "_sentence_starts", tuple(map(itemgetter(0), self.sentences)))
         object.__setattr__(self, "_clause_starts", tuple(map(itemgetter(0), self.clauses)))
 
@@ -78,10 +78,6 @@ class Reading:
         """The sentence."""
         start, end = self.sentences[number]
         return self.text[start:end]
-
-
-start_of = attrgetter("start")
-"""Where a word begins; the words of a text are sorted by it."""
 
 
 def read(text: str) -> Reading:
