@@ -24,6 +24,7 @@ from ragassay.models.offline.reading import (
     NUMBER,
     PassageIndex,
     Token,
+    Words,
     named_tokens,
 )
 
@@ -92,14 +93,15 @@ def query_of(text: str, rarity: Rarity, skip: frozenset[int] = frozenset()) -> Q
     )
 
 
-def _distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
+def distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
     """Each value once, rising. Of values that are nearly in order, faster than np.unique."""
     ordered = np.sort(values, kind="stable")
     if not len(ordered):
         return ordered
-    is_new: NDArray[np.bool_] = np.append(True, ordered[1:] != ordered[:-1])
-    distinct: NDArray[np.int64] = ordered[is_new]
-    return distinct
+    is_new = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
+    once: NDArray[np.int64] = ordered[is_new]
+    return once
 
 
 class Overlap:
@@ -115,7 +117,7 @@ class Overlap:
         if count and len(passage_index.keys):
             at = np.minimum(np.searchsorted(query.keys, passage_index.keys), count - 1)
             hit = query.keys[at] == passage_index.keys
-            self.pairs = _distinct(passage_index.unit_of[hit].astype(np.int64) * count + at[hit])
+            self.pairs = distinct(passage_index.unit_of[hit].astype(np.int64) * count + at[hit])
         else:
             self.pairs = np.zeros(0, np.int64)
         self.unit, self.word = np.divmod(self.pairs, max(count, 1))
@@ -123,9 +125,9 @@ class Overlap:
         self.present = np.zeros(count, np.bool_)
         self.present[self.word] = True
 
-    def words(self, unit: int) -> NDArray[np.int64]:
-        """Indices of the query's words in a unit."""
-        low, high = np.searchsorted(self.unit, (unit, unit + 1))
+    def words(self, first: int, last: int) -> NDArray[np.int64]:
+        """Indices of the query's words in the units [first, last)."""
+        low, high = self.unit.searchsorted((first, last)).tolist()
         return self.word[low:high]
 
     def best(self, count: int) -> list[int]:
@@ -146,28 +148,30 @@ class Overlap:
 
     def share(self, present: NDArray[np.bool_]) -> float:
         """Weighted share of the query's words that are present."""
-        return float(self.query.weights[present].sum()) / self.total
+        return float(np.add.reduce(self.query.weights[present])) / self.total
 
     def window(self, units: Sequence[int]) -> NDArray[np.bool_]:
         """Which words the units hold together."""
         present = np.zeros(len(self.query.keys), np.bool_)
         for unit in units:
             if 0 <= unit < len(self.scores):
-                present[self.words(unit)] = True
+                present[self.words(unit, unit + 1)] = True
         return present
 
     def near(self, unit: int, reach: int) -> NDArray[np.bool_]:
         """Which words a unit and its neighbours hold together."""
-        return self.window(range(unit - reach, unit + reach + 1))
+        present = np.zeros(len(self.query.keys), np.bool_)
+        present[self.words(max(0, unit - reach), unit + reach + 1)] = True
+        return present
 
 
 def _share_of_kind(overlap: Overlap, kind: int, present: NDArray[np.bool_]) -> tuple[float, float]:
     """(share present, number missing) of the words of a kind; (1, 0) when there are none."""
     of_kind = (overlap.query.kinds & kind) != 0
-    count = int(of_kind.sum())
+    count = int(np.count_nonzero(of_kind))
     if not count:
         return 1.0, 0.0
-    count_present = int((present & of_kind).sum())
+    count_present = int(np.count_nonzero(present & of_kind))
     return count_present / count, float(count - count_present)
 
 
@@ -180,6 +184,8 @@ def _ngrams(
     if len(order) < size or len(passage_index.keys) < size:
         return 0.0
     starts = np.flatnonzero(shared[: len(passage_index.keys) - size + 1])
+    if len(starts) <= _FEW:
+        return _few_ngrams(order.tolist(), passage_index.keys, size, starts)
 
     def codes(keys: NDArray[np.uint32], at: NDArray[np.int64]) -> NDArray[np.uint64]:
         code = np.zeros(len(at), np.uint64)
@@ -200,6 +206,29 @@ def _ngrams(
     present = np.zeros(len(text_codes), np.bool_)
     present[at[text_codes[at] == passage_codes]] = True
     return int(present[places].sum()) / len(places)
+
+
+_FEW = 500
+"""Places of the passages at which an n-gram of the text may begin, of which plain Python is faster
+than numpy.
+"""
+
+
+def _few_ngrams(order: list[int], keys: Words, size: int, starts: NDArray[np.int64]) -> float:
+    """As `_ngrams`, n-gram by n-gram."""
+    there = set(map(tuple, keys[starts[:, None] + np.arange(size)].tolist()))
+    grams = [tuple(order[at : at + size]) for at in range(len(order) - size + 1)]
+    return sum(map(there.__contains__, grams)) / len(grams)
+
+
+def _is_among(keys: Words, few: Words) -> NDArray[np.bool_]:
+    """Which of the keys are among a few; as np.isin, which takes longer for a few."""
+    if not len(few):
+        return np.zeros(len(keys), np.bool_)
+    ordered = np.sort(few)
+    at = np.minimum(ordered.searchsorted(keys), len(ordered) - 1)
+    among: NDArray[np.bool_] = ordered[at] == keys
+    return among
 
 
 def _evidence(overlap: Overlap, listed: Sequence[int], most: int) -> tuple[int, ...]:
@@ -237,7 +266,10 @@ def support(claim: str, passage_index: PassageIndex, rarity: Rarity) -> TextFigu
         bool(passage_index.negated[list(evidence or listed[:1])].any()) if listed else False
     )
     order = query.order
-    shared = np.isin(passage_index.keys, order)
+    shared = _is_among(passage_index.keys, order)
+    bigrams = _ngrams(order, passage_index, 2, shared)
+    # Where no two words stand together, no three do.
+    trigrams = _ngrams(order, passage_index, 3, shared) if bigrams else 0.0
     figures = {
         "coverage": overlap.share(overlap.present),
         "coverage_near": overlap.share(near),
@@ -245,9 +277,9 @@ def support(claim: str, passage_index: PassageIndex, rarity: Rarity) -> TextFigu
         "coverage_best": float(overlap.scores.max()) if len(overlap.scores) else 0.0,
         "missing_words": float(len(missing)),
         "rarest_missing": float(missing.max()) if len(missing) else 0.0,
-        "bigrams": _ngrams(order, passage_index, 2, shared),
-        "trigrams": _ngrams(order, passage_index, 3, shared),
-        "fivegrams": _ngrams(order, passage_index, 5, shared),
+        "bigrams": bigrams,
+        "trigrams": trigrams,
+        "fivegrams": _ngrams(order, passage_index, 5, shared) if trigrams else 0.0,
         "numbers_found": numbers_all,
         "numbers_near": numbers_near,
         "numbers_missing": numbers_missing,
@@ -341,7 +373,9 @@ def relevance(question: str, passage_index: PassageIndex, rarity: Rarity) -> Tex
         if overlap.present.any()
         else 0.0,
         "missing_words": float(len(missing)),
-        "bigrams": _ngrams(query.order, passage_index, 2, np.isin(passage_index.keys, query.order)),
+        "bigrams": _ngrams(
+            query.order, passage_index, 2, _is_among(passage_index.keys, query.order)
+        ),
         "names_found": names,
         "names_missing": names_missing,
         "question_words": math.log1p(len(query.order)),
@@ -370,11 +404,13 @@ def answer(question: str, passage_index: PassageIndex, rarity: Rarity) -> TextFi
     yes = float(bool(words) and words[0] in _YES)
     # The keys hold a 0 for each unit, which is no word.
     word_count = len(passage_index.keys) - len(passage_index.places)
-    own_words = word_count - int(np.isin(passage_index.keys, query.keys).sum())
+    own_words = word_count - int(np.count_nonzero(_is_among(passage_index.keys, query.keys)))
     figures = {
         "coverage": overlap.share(overlap.present),
         "coverage_best": float(overlap.scores.max()) if len(overlap.scores) else 0.0,
-        "bigrams": _ngrams(query.order, passage_index, 2, np.isin(passage_index.keys, query.order)),
+        "bigrams": _ngrams(
+            query.order, passage_index, 2, _is_among(passage_index.keys, query.order)
+        ),
         "response_words": math.log1p(len(words)),
         "own_words": math.log1p(max(own_words, 0)),
         "question_words": math.log1p(len(query.order)),

@@ -136,6 +136,10 @@ def tokens(text: str) -> list[Token]:
     return [_token(word[:64].lower()) for word in _TOKEN.findall(text)]
 
 
+# Between two words of which the second opens a sentence.
+_ENDS = frozenset(".!?\n:")
+
+
 @lru_cache(maxsize=64)
 def named_tokens(text: str) -> tuple[Token, ...]:
     """As `tokens`, with the bit NAME on words with a capital that do not open a sentence, or with
@@ -146,7 +150,7 @@ def named_tokens(text: str) -> tuple[Token, ...]:
     last = 0
     for match in _TOKEN.finditer(text):
         word = match.group()[:64]
-        opens = opens or any(mark in text[last : match.start()] for mark in ".!?\n:")
+        opens = opens or not _ENDS.isdisjoint(text[last : match.start()])
         token = _token(word.lower())
         capital = word[0].isupper() and (not opens or (len(word) > 1 and word[1].isupper()))
         if capital and token.kind & CONTENT:
@@ -217,7 +221,8 @@ class PassageIndex:
 
     def text(self, unit: int) -> str:
         """The unit's text, verbatim."""
-        passage, start, end = map(int, self.places[unit])
+        place: list[int] = self.places[unit].tolist()
+        passage, start, end = place
         return self.passages[passage][start:end]
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.models.offline.features import Rarity
+from ragassay.models.offline.features import Rarity, distinct
 from ragassay.models.offline.reading import CONTENT, PassageIndex, tokens, units
 from ragassay.models.offline.wordpiece import WordPiece
 
@@ -119,7 +119,7 @@ def scores(text: str, passage_index: PassageIndex, rarity: Rarity) -> NDArray[np
     weights = rarity.of([by_key[int(key)] for key in keys])
     at = np.minimum(np.searchsorted(keys, passage_index.keys), len(keys) - 1)
     hit = keys[at] == passage_index.keys
-    pairs = np.unique(passage_index.unit_of[hit].astype(np.int64) * len(keys) + at[hit])
+    pairs = distinct(passage_index.unit_of[hit].astype(np.int64) * len(keys) + at[hit])
     unit, word = np.divmod(pairs, len(keys))
     own = np.bincount(unit, weights[word], minlength=count) / max(float(weights.sum()), 1e-9)
     passage = passage_index.places[:, 0]
@@ -145,14 +145,14 @@ def choose(
     # Each size costs a run of the tokenizer, so that the search ends after twice as many units
     # as could fit at one token each. Units without a token do not count: there may be any number.
     measured = 0
-    for unit in np.lexsort((np.arange(len(odds)), -odds)):
+    for unit in np.argsort(-odds, kind="stable").tolist():
         if left <= 0 or measured == 2 * room:
             break
-        tokens_in = size(int(unit))
+        tokens_in = size(unit)
         measured += tokens_in > 0
         if 0 < tokens_in <= left:
-            chosen.append(int(unit))
+            chosen.append(unit)
             left -= tokens_in
         elif tokens_in and not chosen:
-            return [int(unit)]
+            return [unit]
     return sorted(chosen)

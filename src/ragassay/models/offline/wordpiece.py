@@ -56,6 +56,17 @@ def _clean(c: str) -> str:
     return f" {c} " if _is_cjk(c) else c
 
 
+class _Cleaned(dict[int, str]):
+    """Each character as `_clean` leaves it."""
+
+    def __missing__(self, point: int) -> str:
+        self[point] = _clean(chr(point))
+        return self[point]
+
+
+_CLEANED = _Cleaned()
+
+
 class _Unmarked(dict[int, str]):
     """Each character without its accents. One by one: Python brings a long run of accents into
     order in quadratic time.
@@ -75,6 +86,19 @@ def _bare(text: str) -> str:
     lower-case to two marks.
     """
     return text.translate(_UNMARKED).lower()
+
+
+def _flat(text: str) -> tuple[str, Sequence[int]]:
+    """The text as it is split into words, and which character of it each one comes from."""
+    if text.isascii() and text.isprintable():
+        return text.lower(), range(len(text))
+    characters, origin = list[str](), list[int]()
+    for at, c in enumerate(text):
+        plain = _bare(_CLEANED[ord(c)])
+        characters.append(plain)
+        origin += [at] * len(plain)
+    # Only the case of a few letters depends on their neighbours, and no length does.
+    return "".join(characters), origin
 
 
 class WordPiece:
@@ -113,7 +137,10 @@ class WordPiece:
         if text.isascii() and text.isprintable():
             return _PLAIN.findall(text.lower())
         words: list[str] = []
-        for chunk in _bare("".join(map(_clean, text))).split():
+        for chunk in _bare(text.translate(_CLEANED)).split():
+            if chunk.isalnum():  # none of its characters stands alone
+                words.append(chunk)
+                continue
             at = 0
             for i, c in enumerate(chunk):
                 if _alone(c):
@@ -127,13 +154,7 @@ class WordPiece:
 
     def places(self, text: str, limit: int) -> list[tuple[int, int]]:
         """For each of `ids(text, limit)`: start and end of its word in the text as it was given."""
-        characters, origin = list[str](), list[int]()
-        for at, c in enumerate(text):
-            plain = _bare(_clean(c))
-            characters.append(plain)
-            origin += [at] * len(plain)
-        # Only the case of a few letters depends on their neighbours, and no length does.
-        flat = "".join(characters)
+        flat, origin = _flat(text)
         at = 0
         places: list[tuple[int, int]] = []
         for word in self.split(text):

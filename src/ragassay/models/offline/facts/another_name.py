@@ -10,7 +10,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from ragassay.models.offline.facts.clauses import Word
-from ragassay.models.offline.facts.concepts import Item, base_stem, root, sign_between
+from ragassay.models.offline.facts.concepts import Item, base_stem, is_told, keys_of, root
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.meaning import ClauseMeaning, item_weight
 from ragassay.models.offline.facts.names import Name, peoples, same_name
@@ -86,8 +86,10 @@ def told_of_another_name(
         said = _said_of(claim, name)
         if not 1 <= sum(not item.is_light for item in said) <= _MOST_WORDS:
             continue
-        told = list(_told(said, passages, of_passages))
         is_one = _is_one_of(name, known)
+        if not any(map(is_one, known)):
+            continue
+        told = list(_told(said, passages, of_passages))
         others = [each for each in names if each is not whole]
         about = _About(name, others, asked, is_one)
         other = _other(claim, about, told, passages, weight, said)
@@ -139,6 +141,7 @@ def _without(claim: TextFacts, clause: ClauseMeaning, name: Name) -> list[Item]:
 def _told(
     said: Sequence[Item], passages: Sequence[TextFacts], of_passages: Sequence[Sequence[Name]]
 ) -> Iterator[_Told]:
+    keys = keys_of(said)
     for number, passage in enumerate(passages):
         named: dict[int, list[Name]] = {}
         for name in of_passages[number]:
@@ -148,13 +151,15 @@ def _told(
         for at, clause in enumerate(passage.meanings):
             if clause.sentence != sentence:
                 before, sentence = frozenset(), clause.sentence
-            own = frozenset(item for item in said if _has(clause.items, item))
+            own = _shared(said, clause) if not keys.isdisjoint(clause.keys) else frozenset()
             yield _Told(number, clause, tuple(named.get(at, ())), own, own | before)
             before |= own
 
 
-def _has(others: Sequence[Item], item: Item) -> bool:
-    return any(sign_between(item, other) for other in others)
+def _shared(said: Sequence[Item], clause: ClauseMeaning) -> frozenset[Item]:
+    """What a clause has of what is said, on one side or the other."""
+    shared = (item for item in said if not clause.keys.isdisjoint(item.keys))
+    return frozenset(item for item in shared if is_told(clause.items, item))
 
 
 class _About(NamedTuple):
@@ -202,10 +207,10 @@ def _other(
     """
     total = sum(item_weight(item, weight) for item in said)
     named = [each for each in told if any(map(about.is_one, each.names))]
+    if not named:
+        return None
     own = [each for each in told if each in named or _may_be_of(each, named, passages)]
     of_name = frozenset[Item]().union(*(each.own for each in own))
-    if not own:
-        return None
     part = _part(claim, about.name)
     denies = claim.clause_denies(about.name.start)
     best: tuple[float, int, Name] | None = None
@@ -236,12 +241,14 @@ def _may_be_of(each: _Told, named: Sequence[_Told], passages: Sequence[TextFacts
     sentence of the name or the ones behind it. named: the clauses that have the name.
     """
     reading = passages[each.passage].reading
-    in_clause = reading.words_in(each.clause.start, each.clause.end)
-    in_sentence = reading.words_in(*reading.sentences[each.clause.sentence])
     for other in named:
         if other.passage != each.passage:
             continue
         distance = each.clause.sentence - other.clause.sentence
+        if not 0 <= distance <= 2:
+            continue
+        in_clause = reading.words_in(each.clause.start, each.clause.end)
+        in_sentence = reading.words_in(*reading.sentences[each.clause.sentence])
         if distance == 0 and (not each.names or _has_pronoun(in_clause)):
             return True
         # "By Chris Renaud and Pierre Coffin": a name alone shares what is said of its neighbour.

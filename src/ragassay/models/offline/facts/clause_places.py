@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ragassay.models.offline.facts.concepts import Item, keys_of, sign_between
+from ragassay.models.offline.facts.concepts import Item, keys_of, says_one
 from ragassay.models.offline.facts.text_facts import TextFacts
 
 
@@ -28,6 +28,6 @@ def clause_places(
             if keys.isdisjoint(clause.keys):
                 continue
             for item, places in where.items():
-                if any(sign_between(item, each) > 0 for each in clause.items):
+                if not clause.keys.isdisjoint(item.keys) and says_one(clause.items, item):
                     places.add(ClauseAt(number, at, clause.sentence))
     return {item: frozenset(places) for item, places in where.items()}

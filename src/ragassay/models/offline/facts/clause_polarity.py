@@ -8,7 +8,12 @@ from functools import cache
 from typing import NamedTuple
 
 from ragassay.models.offline.facts.clauses import Reading, Word
-from ragassay.models.offline.facts.polarity import is_exception, is_negation
+from ragassay.models.offline.facts.polarity import (
+    EXCEPTIONS,
+    NEGATIONS,
+    is_exception,
+    is_negation,
+)
 from ragassay.models.offline.facts.word_lists import word_set
 
 BESIDE = 0.6
@@ -49,12 +54,21 @@ def polar_clauses(reading: Reading) -> Iterator[PolarClause]:
     """The clauses of a text of which it is told whether they deny."""
     text = reading.text
     before: Mapping[str, float] = {}
-    denials = [_denials_in(reading.words_in(*place)) for place in reading.sentences]
+    # Most clauses have no word that denies or excepts: only the others are looked at word by word.
+    marks = _marked()
+    marked = [word for word in reading.words if word.lower in marks or word.lower.endswith("n't")]
+    marked_clauses = {word.clause for word in marked}
+    denials: dict[int, int] = {}
+    for word in marked:
+        if word.sentence not in denials:
+            place = reading.sentences[word.sentence]
+            denials[word.sentence] = _denials_in(reading.words_in(*place))
     last = -1
     for clause, (start, end) in enumerate(reading.clauses):
         words = reading.words_in(start, end)
         sentence = reading.sentence_of_clause[clause]
-        turning = {at for at in range(len(words)) if _turns(words, at)}
+        is_marked = clause in marked_clauses
+        turning = {at for at in range(len(words)) if is_marked and _turns(words, at)}
         own: dict[str, float] = {}
         for at, word in enumerate(words):
             if word.content and at not in turning:
@@ -65,20 +79,34 @@ def polar_clauses(reading: Reading) -> Iterator[PolarClause]:
             near = 1.0 if _leaves_out(reading, start, end) else BESIDE
             stems = {**{stem: near * value for stem, value in before.items()}, **own}
         before, last = stems, sentence
-        if not _is_mixed(text, words, turning, (start, end)):
+        is_mixed = is_marked and _has_mixing_word(words, turning)
+        if not is_mixed and not _is_mixed(text, turning, (start, end)):
             target = _target(words, min(turning)) if turning else ""
-            yield PolarClause(start, end, bool(turning), stems, target, denials[sentence])
+            in_sentence = denials.get(sentence, 0)
+            yield PolarClause(start, end, bool(turning), stems, target, in_sentence)
 
 
-def _is_mixed(
-    text: str, words: Sequence[Word], turning: Collection[int], place: tuple[int, int]
-) -> bool:
-    """Whether it cannot be told if a clause affirms or denies."""
+@cache
+def _marked() -> frozenset[str]:
+    """Words that may deny or except something, beside those in "n't"."""
+    return NEGATIONS | EXCEPTIONS | _OF_A_NOUN | _denials()
+
+
+def _has_mixing_word(words: Sequence[Word], turning: Collection[int]) -> bool:
+    """Whether the words leave open if a clause affirms or denies."""
     if len(turning) > 1 or any(map(is_exception, words)):
         return True
-    if any(word.lower in _OF_A_NOUN for word in words) or _IF.match(text, *place):
+    return any(word.lower in _OF_A_NOUN for word in words)
+
+
+def _is_mixed(text: str, turning: Collection[int], place: tuple[int, int]) -> bool:
+    """Whether the text leaves open if a clause affirms or denies."""
+    if _IF.match(text, *place):
         return True
-    return bool(_NO_DENIAL.search(text, *place) or (turning and _THAN.search(text, *place)))
+    # All of these have a "no" in them, and to look for it costs little.
+    if "no" in text[slice(*place)].lower() and _NO_DENIAL.search(text, *place):
+        return True
+    return bool(turning and _THAN.search(text, *place))
 
 
 def _denials_in(words: Sequence[Word]) -> int:
@@ -98,6 +126,9 @@ def _target(words: Sequence[Word], at: int) -> str:
 def _leaves_out(reading: Reading, start: int, end: int) -> bool:
     """Whether a clause takes what it says from the one before it."""
     text = reading.text[start:end]
+    lower = text.lower()
+    if "not" not in lower and "n't" not in lower and "never" not in lower:
+        return False
     return _BARE.search(text) is not None or _BUT_NOT.match(text) is not None
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Literal, NamedTuple
 
 from ragassay.models.offline.facts.word_lists import lines
@@ -47,33 +47,37 @@ class Reading:
     sentences: tuple[tuple[int, int], ...]
     clauses: tuple[tuple[int, int], ...]
     sentence_of_clause: tuple[int, ...]
+    _word_starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    _sentence_starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    _clause_starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Places are looked up so often that a key function for every step of a search is dear.
+        object.__setattr__(self, "_word_starts", tuple(map(attrgetter("start"), self.words)))
+        object.__setattr__(self, "_sentence_starts", tuple(map(itemgetter(0), self.sentences)))
+        object.__setattr__(self, "_clause_starts", tuple(map(itemgetter(0), self.clauses)))
 
     def sentence_at(self, place: int) -> int:
         """Number of the sentence that holds the place, or of the one before it."""
-        return _at(self.sentences, place)
+        return max(0, bisect_right(self._sentence_starts, place) - 1)
 
     def clause_at(self, place: int) -> int:
         """Number of the clause that holds the place, or of the one before it."""
-        return _at(self.clauses, place)
+        return max(0, bisect_right(self._clause_starts, place) - 1)
 
     def words_in(self, start: int, end: int) -> Sequence[Word]:
         """The words that begin in [start, end)."""
-        first = bisect_left(self.words, start, key=start_of)
-        return self.words[first : bisect_left(self.words, end, key=start_of)]
+        first = bisect_left(self._word_starts, start)
+        return self.words[first : bisect_left(self._word_starts, end, first)]
+
+    def first_word_at(self, place: int) -> int:
+        """Number of the first word that begins at the place or behind it."""
+        return bisect_left(self._word_starts, place)
 
     def of_sentence(self, number: int) -> str:
         """The sentence."""
         start, end = self.sentences[number]
         return self.text[start:end]
-
-
-def start_of(word: Word) -> int:
-    """Where a word begins; the words of a text are sorted by it."""
-    return word.start
-
-
-def _at(spans: Sequence[tuple[int, int]], place: int) -> int:
-    return max(0, bisect_right(spans, place, key=itemgetter(0)) - 1)
 
 
 def read(text: str) -> Reading:
@@ -94,7 +98,7 @@ def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """The clauses of a sentence; together they cover it."""
     low = start
     for match in _CLAUSE.finditer(text, start, end):
-        if _BETWEEN.search(text, low, match.start()) and match.group().strip().lower() == "and":
+        if match.group().strip().lower() == "and" and _BETWEEN.search(text, low, match.start()):
             continue  # "between Museum and Harbour"
         if match.start() > low and text[low : match.start()].strip():
             yield low, match.start()
@@ -106,11 +110,16 @@ def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _words(text: str, start: int, end: int, clause: int, sentence: int) -> Iterator[Word]:
     for match in _WORD.finditer(text, start, end):
         written = match.group()[:64]
-        lower = written.lower().replace("’", "'")
-        content = lower not in STOP_WORDS and not lower.endswith("n't")
-        yield Word(
-            written, lower, _stem(lower), match.start(), match.end(), clause, sentence, content
-        )
+        lower, stemmed, content = _parts(written)
+        first, last = match.span()
+        yield Word(written, lower, stemmed, first, last, clause, sentence, content)
+
+
+@lru_cache(maxsize=50_000)
+def _parts(written: str) -> tuple[str, str, bool]:
+    """A word in lower case, its stem, and whether it says something."""
+    lower = written.lower().replace("’", "'")
+    return lower, _stem(lower), lower not in STOP_WORDS and not lower.endswith("n't")
 
 
 @cache
@@ -124,7 +133,6 @@ def _peoples() -> dict[str, str]:
     return found
 
 
-@lru_cache(maxsize=50_000)
 def _stem(lower: str) -> str:
     return stem(_peoples().get(lower, lower))
 

@@ -45,8 +45,16 @@ def _kinds() -> dict[str, tuple[str, int]]:
     return table
 
 
-def comparisons(text: TextFacts) -> Iterator[Comparison]:
+def comparisons(text: TextFacts) -> Sequence[Comparison]:
     """The comparisons of a text that name both things."""
+    return text.once(_all_comparisons)
+
+
+def _all_comparisons(text: TextFacts) -> Sequence[Comparison]:
+    return tuple(_comparisons(text)) if "than" in text.vocabulary else ()
+
+
+def _comparisons(text: TextFacts) -> Iterator[Comparison]:
     reading = text.reading
     for start, end in reading.sentences:
         words = reading.words_in(start, end)

@@ -55,12 +55,12 @@ class Item(NamedTuple):
     @property
     def may_deny(self) -> bool:
         """Whether the other side of what it may stand for denies what is said."""
-        return any(meaning.denies for meaning in self.meanings)
+        return bool(self.meanings) and any(meaning.denies for meaning in self.meanings)
 
     @property
     def is_light(self) -> bool:
         """Whether it says little by itself."""
-        return any(meaning.light for meaning in self.meanings)
+        return bool(self.meanings) and any(meaning.light for meaning in self.meanings)
 
 
 @cache
@@ -113,30 +113,41 @@ def _phrases() -> dict[tuple[str, ...], tuple[Meaning, ...]]:
 
 
 @cache
-def _openers() -> frozenset[str]:
-    return frozenset(key[0] for key in _phrases())
+def _openers() -> dict[str, int]:
+    """First stem of a phrase -> the words of the longest one."""
+    found: dict[str, int] = {}
+    for key in _phrases():
+        found[key[0]] = max(len(key), found.get(key[0], 0))
+    return found
 
 
 def items(words: Sequence[Word]) -> Iterator[Item]:
     """What the words of a clause say, phrases as one."""
-    stems = [base_stem(word.lower) for word in words]
+    known = [_forms(word.lower) for word in words]
+    stems = [each[0] for each in known]
+    openers = _openers()
     at = 0
     while at < len(words):
-        length, meanings = _phrase_at(stems, at)
+        stemmed, part, keys = known[at]
+        length, meanings = _phrase_at(stems, at) if stemmed in openers else (0, ())
         if length:
             stemmed = " ".join(stems[at : at + length])
-            yield _item(at, at + length, stemmed, meanings)
+            part = root(stemmed)
+            keys = frozenset((stemmed, part, *(meaning.concept for meaning in meanings)))
+            yield Item(at, at + length, stemmed, part, meanings, keys)
             at += length
             continue
         if words[at].content:
-            yield _item(at, at + 1, stems[at], ())
+            yield Item(at, at + 1, stemmed, part, (), keys)
         at += 1
 
 
-def _item(first: int, last: int, stemmed: str, meanings: tuple[Meaning, ...]) -> Item:
+@lru_cache(maxsize=50_000)
+def _forms(lower: str) -> tuple[str, str, frozenset[str]]:
+    """The stem and the root of a word, and the two as keys."""
+    stemmed = base_stem(lower)
     part = root(stemmed)
-    keys = frozenset((stemmed, part, *(meaning.concept for meaning in meanings)))
-    return Item(first, last, stemmed, part, meanings, keys)
+    return stemmed, part, frozenset((stemmed, part))
 
 
 def keys_of(found: Iterable[Item]) -> frozenset[str]:
@@ -145,12 +156,13 @@ def keys_of(found: Iterable[Item]) -> frozenset[str]:
 
 
 def _phrase_at(stems: Sequence[str], at: int) -> tuple[int, tuple[Meaning, ...]]:
-    """The longest phrase that begins there: its words, and what it may stand for."""
-    if stems[at] in _openers():
-        for length in range(min(_LONGEST, len(stems) - at), 0, -1):
-            found = _phrases().get(tuple(stems[at : at + length]))
-            if found is not None:
-                return length, found
+    """The longest phrase that begins with this opener: its words, and what it may stand for."""
+    phrases = _phrases()
+    longest = min(_LONGEST, _openers()[stems[at]], len(stems) - at)
+    for length in range(longest, 0, -1):
+        found = phrases.get(tuple(stems[at : at + length]))
+        if found is not None:
+            return length, found
     return 0, ()
 
 
@@ -176,4 +188,24 @@ def sign_between(one: Item, other: Item) -> int:
 
 def says_one(others: Sequence[Item], item: Item) -> bool:
     """Whether one of the others says the same."""
-    return any(sign_between(item, other) > 0 for other in others)
+    return next_same(others, item) is not None
+
+
+def next_same(others: Iterable[Item], item: Item) -> Item | None:
+    """The first of the others that says the same."""
+    keys = item.keys
+    for other in others:
+        if not keys.isdisjoint(other.keys) and sign_between(item, other) > 0:
+            return other
+    return None
+
+
+def is_told(others: Iterable[Item], item: Item) -> bool:
+    """Whether one of the others says the same, or takes the other side of one thing."""
+    keys = item.keys
+    for other in others:
+        if keys.isdisjoint(other.keys):
+            continue
+        if sign_between(item, other):
+            return True
+    return False

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import product
 
 from ragassay.models.offline.facts.clauses import Word
@@ -30,9 +31,12 @@ def crossed_values(claim: TextFacts, passages: Sequence[TextFacts]) -> list[Find
     """
     if sum(len(passage.reading.sentences) for passage in passages) > _MOST_SENTENCES:
         return []
-    where = _sentences_of(passages)
+    pairs = list(_neighbours(claim))
+    if not pairs:
+        return []
+    where = _sentences_of(passages, {key(word.lower) for word in claim.reading.words})
     found: list[Finding] = []
-    for first, second in _neighbours(claim):
+    for first, second in pairs:
         place = _crossing(first, second, where)
         if place is not None:
             number, sentence = place
@@ -45,14 +49,25 @@ def crossed_values(claim: TextFacts, passages: Sequence[TextFacts]) -> list[Find
     return found
 
 
-def _sentences_of(passages: Sequence[TextFacts]) -> dict[str, set[_Sentence]]:
-    """What words say -> the sentences that have one of them."""
+def _sentences_of(
+    passages: Sequence[TextFacts], keys: AbstractSet[str]
+) -> dict[str, set[_Sentence]]:
+    """What words say -> the sentences that have one of them; of these keys alone."""
     where: dict[str, set[_Sentence]] = {}
     for number, passage in enumerate(passages):
-        for word in passage.reading.words:
-            if _counts(word):
-                where.setdefault(key(word.lower), set()).add((number, word.sentence))
+        its = passage.once(_sentences_by_key)
+        for each in keys & its.keys():
+            where.setdefault(each, set()).update((number, sentence) for sentence in its[each])
     return where
+
+
+def _sentences_by_key(text: TextFacts) -> dict[str, set[int]]:
+    """What words say -> the sentences of one text that have one of them."""
+    found: dict[str, set[int]] = {}
+    for word in text.reading.words:
+        if _counts(word):
+            found.setdefault(key(word.lower), set()).add(word.sentence)
+    return found
 
 
 def _counts(word: Word) -> bool:

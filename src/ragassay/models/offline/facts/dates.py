@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from ragassay.models.offline.facts.folding import folded
 from ragassay.models.offline.facts.number_words import SMALL
 
 _MONTH_NAMES = [
@@ -93,8 +95,8 @@ _month = (
 )
 _day = r"(?P<day>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?(?![\w%]|[.,:]\d)"
 _year = r"(?P<year>1\d{3}|20\d{2})(?![\w%]|,\d{3})"
+_ISO = re.compile(r"\b(?P<year>1\d{3}|20\d{2})-(?P<number>0\d|1[0-2])-(?P<day>[0-3]\d)(?!\d)")
 _MONTHS_IN_FORMS = (
-    re.compile(r"\b(?P<year>1\d{3}|20\d{2})-(?P<number>0\d|1[0-2])-(?P<day>[0-3]\d)(?!\d)"),
     re.compile(rf"\b{_day} {_month} '?(?P<short_year>\d\d)(?![\w%]|[.,:/]\d)", re.IGNORECASE),
     re.compile(rf"\b(?:the )?{_day} (?:of )?{_month}(?:,? (?:of )?{_year})?", re.IGNORECASE),
     re.compile(rf"\b{_month} (?:the )?{_day}(?:,? {_year})?", re.IGNORECASE),
@@ -131,10 +133,7 @@ _YEAR = re.compile(
 def dates(text: str) -> list[Date]:
     """The dates, weekdays and times of a text, in order."""
     found: list[Date] = []
-    for pattern in _MONTHS_IN_FORMS:
-        for match in pattern.finditer(text):
-            _add(found, match, _full(match))
-    for pattern, read in _FORMS:
+    for pattern, read in _possible(text):
         for match in pattern.finditer(text):
             _add(found, match, read(match))
     found.sort(key=lambda date: date.start)
@@ -229,11 +228,40 @@ def _year_alone(match: re.Match[str]) -> Date:
     return Date(*match.span(), (year, year))
 
 
-_FORMS = (
-    (_TIME, _time),
-    (_DECADE, _decade),
-    (_CENTURY, _century),
-    (_YEAR, _year_alone),
-    (_MONTH_ALONE, _month_alone),
-    (_WEEKDAY, _weekday),
+_MONTH_LIKE = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)")
+_DIGIT = re.compile(r"\d")
+_CLOCK_LIKE = re.compile(r"\d(?::\d|[ ]?(?:[ap]\.?m\b|o['’]clock))")
+_FROM_LIKE = re.compile(r"from \d")
+_TIME_LIKE = (
+    *("noon", "midday", "midnight", " past ", "quarter to ", "clock"),
+    *("in the morning", "in the evening", "in the afternoon", "at night"),
 )
+"""Of these a time has at least one, or what looks like a clock."""
+
+
+def _possible(text: str) -> Iterator[tuple[re.Pattern[str], Callable[[re.Match[str]], Date]]]:
+    """The forms of dates that a text may hold, in the order in which they are looked for: a search
+    for words costs a small part of one for a form.
+    """
+    lower = folded(text)
+    has_digit = _DIGIT.search(text) is not None
+    has_month = _MONTH_LIKE.search(lower) is not None
+    if has_digit:
+        yield _ISO, _full
+    if has_digit and has_month:
+        for pattern in _MONTHS_IN_FORMS:
+            yield pattern, _full
+    if any(word in lower for word in _TIME_LIKE) or (
+        has_digit and (_CLOCK_LIKE.search(lower) or _FROM_LIKE.search(lower))
+    ):
+        yield _TIME, _time
+    if "0s" in lower or "0's" in lower or "0’s" in lower:
+        yield _DECADE, _decade
+    if "century" in lower:
+        yield _CENTURY, _century
+    if has_digit:
+        yield _YEAR, _year_alone
+    if has_month and any(name in lower for name in _MONTH_NAMES):
+        yield _MONTH_ALONE, _month_alone
+    if "day" in lower:
+        yield _WEEKDAY, _weekday

@@ -67,12 +67,15 @@ def _contrary(
     total = sum(words.values())
     same, best = 0.0, 0.0
     contrary: tuple[int, PolarClause, float] | None = None
+    denies = claim.clause_denies(mine.start)
     for number, passage in enumerate(passages):
         for other in passage.polar_clauses:
+            if words.keys().isdisjoint(other.stems.keys()):
+                continue  # neither says the same nor the contrary
             share = sum(words[stem] * other.stems[stem] for stem in words.keys() & other.stems)
             share /= total
             # "There is no water" is "the water is turned off".
-            is_same = claim.clause_denies(mine.start) == passage.clause_denies(other.start)
+            is_same = denies == passage.clause_denies(other.start)
             if other.denies == mine.denies or is_same:
                 same = max(same, share)
             elif share > best and _is_of_one_thing(mine, other, words):

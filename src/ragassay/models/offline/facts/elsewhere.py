@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from ragassay.models.offline.facts.concepts import Item, keys_of, says_one, sign_between
@@ -83,10 +83,7 @@ def _excepted(
         return None
     total = sum(item_weight(item, weight) for item in mine.items)
     for number, passage in enumerate(passages):
-        for at, clause in enumerate(passage.meanings):
-            if not at or not _EXCEPTS.match(passage.reading.text, clause.start):
-                continue
-            main = passage.meanings[at - 1]
+        for main, clause in passage.once(_excepting):
             is_of_it = main.sentence == clause.sentence and main.denies == mine.denies
             said = [item for item in mine.items if says_one(clause.items, item)]
             excepted = [item for item in said if not says_one(main.items, item)]
@@ -123,12 +120,7 @@ def _reserved(claim: TextFacts, mine: ClauseMeaning, passages: Sequence[TextFact
     if _EXCEPTION.search(claim.reading.text, *claim.sentence(mine.start)):
         return None
     for number, passage in enumerate(passages):
-        for clause in passage.meanings:
-            marker = _RESERVED.search(passage.reading.text, clause.start, clause.end)
-            if marker is None or clause.denies:
-                continue
-            words = passage.reading.words_in(clause.start, clause.end)
-            begins = sum(word.start < marker.end() for word in words)
+        for clause, begins in passage.once(_reserving):
             its = [item for item in clause.items if item.first >= begins]
             thing = [item for item in clause.items if item.last <= begins and not item.is_light]
             thing = [item for item in thing if item.stem not in _MARKERS]
@@ -139,6 +131,26 @@ def _reserved(claim: TextFacts, mine: ClauseMeaning, passages: Sequence[TextFact
             if any(says_one(its, item) for item in others) == mine.denies:
                 return Place(number, *passage.sentence(clause.start))
     return None
+
+
+def _excepting(text: TextFacts) -> Sequence[tuple[ClauseMeaning, ClauseMeaning]]:
+    """The clauses of a text that except something, each behind the one before it."""
+    found: list[tuple[ClauseMeaning, ClauseMeaning]] = []
+    for before, clause in pairwise(text.meanings):
+        if _EXCEPTS.match(text.reading.text, clause.start):
+            found.append((before, clause))
+    return found
+
+
+def _reserving(text: TextFacts) -> Sequence[tuple[ClauseMeaning, int]]:
+    """The clauses of a text that reserve something, and how many words stand before for whom."""
+    found: list[tuple[ClauseMeaning, int]] = []
+    for clause in text.meanings:
+        marker = _RESERVED.search(text.reading.text, clause.start, clause.end)
+        if marker is not None and not clause.denies:
+            words = text.reading.words_in(clause.start, clause.end)
+            found.append((clause, sum(word.start < marker.end() for word in words)))
+    return found
 
 
 def _is_opened_by(mine: ClauseMeaning, others: Sequence[Item]) -> bool:
@@ -164,12 +176,15 @@ def _other_place(
     is_known = False
     for number, passage in enumerate(passages):
         for clause in passage.meanings:
-            has_all = all(says_one(clause.items, item) for item in spot.beside)
             if not keys.isdisjoint(clause.keys):
                 if any(says_one(clause.items, item) for item in spot.beside if not item.is_light):
                     return None
                 is_known = True
-            elif has_all and found is None and clause.denies == mine.denies:
+            elif (
+                found is None
+                and clause.denies == mine.denies
+                and all(says_one(clause.items, item) for item in spot.beside)
+            ):
                 there = _spot(passage, clause)
                 if there is not None and not says_one(mine.items, there.item):
                     found = Place(number, *passage.sentence(clause.start))

@@ -66,10 +66,20 @@ def _places(passages: Sequence[TextFacts], stems: Collection[str]) -> _Where:
     """Stem -> the clauses of the passages that have it."""
     where: dict[str, set[_ClausePlace]] = defaultdict(set)
     for number, passage in enumerate(passages):
-        for word in passage.reading.words:
-            if word.content and _key(word) in stems:
-                where[_key(word)].add(_ClausePlace(number, word.clause, word.sentence))
+        its = passage.once(_clauses_by_key)
+        for stem in stems:
+            for clause, sentence in its.get(stem, ()):
+                where[stem].add(_ClausePlace(number, clause, sentence))
     return {stem: frozenset(places) for stem, places in where.items()}
+
+
+def _clauses_by_key(text: TextFacts) -> dict[str, set[tuple[int, int]]]:
+    """Stem -> the clauses of one text that have it, each with its sentence."""
+    found: dict[str, set[tuple[int, int]]] = {}
+    for word in text.reading.words:
+        if word.content:
+            found.setdefault(_key(word), set()).add((word.clause, word.sentence))
+    return found
 
 
 def _neighbours(reading: Reading, clauses: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import permutations
+from itertools import chain, permutations
 from typing import NamedTuple
 
 from ragassay.models.offline.facts.concepts import Item, items, sign_between
@@ -64,12 +64,14 @@ def exchanged_parts(
     """
     if len(mine) < 2:
         return []
-    told = [list(_parts(passage, names)) for passage, names in zip(passages, theirs, strict=True)]
-    here = list(_parts(claim, mine))
-    for one, two in permutations(here, 2):
-        if one.sentence != two.sentence or one.part == two.part or one.verb is not two.verb:
-            continue
-        place = _exchanged(one, two, told)
+    pairs: list[tuple[_Part, _Part]] = []
+    for one, two in permutations(_parts(claim, mine), 2):
+        if one.sentence == two.sentence and one.part != two.part and one.verb is two.verb:
+            pairs.append((one, two))
+    if not pairs:
+        return []
+    for one, two in pairs:
+        place = _exchanged(one, two, passages, theirs)
         if place is not None:
             number, there = place
             passage = passages[number]
@@ -82,12 +84,18 @@ def exchanged_parts(
     return []
 
 
-def _exchanged(one: _Part, two: _Part, told: Sequence[Sequence[_Part]]) -> tuple[int, _Part] | None:
+def _exchanged(
+    one: _Part, two: _Part, passages: Sequence[TextFacts], theirs: Sequence[Sequence[Name]]
+) -> tuple[int, _Part] | None:
     """A passage in which the first name has the second's part, and the second another than its own;
     None where one says it as the claim does.
     """
     found: tuple[int, _Part] | None = None
-    for number, parts in enumerate(told):
+    for number, (passage, names) in enumerate(zip(passages, theirs, strict=True)):
+        known = passage.once_of(_words_of, names)
+        if known.isdisjoint(one.name.words) or known.isdisjoint(two.name.words):
+            continue  # Most passages lack one of the two.
+        parts = passage.once_of(_all_parts, names)
         for first in parts:
             if not _is_name(first.name, one.name) or not _is_verb(first.verb, one.verb):
                 continue
@@ -124,14 +132,22 @@ def _parts(text: TextFacts, names: Sequence[Name]) -> Iterator[_Part]:
         words = reading.words_in(start, end)
         for item in items(words):
             first, last = words[item.first], words[item.last - 1]
-            if any(name.start <= first.start < name.end for name in inside) or item.is_light:
+            if item.is_light or item.stem in _EITHER_WAY or _is_within(first.start, inside):
                 continue
-            if item.stem in _EITHER_WAY:
-                continue
-            for name in inside:
-                part = _part_at(reading.text, name, (first.start, last.end), inside)
-                if part:
-                    yield _Part(item, name, part, number)
+            for name, part in _parts_at(reading.text, (first.start, last.end), inside):
+                yield _Part(item, name, part, number)
+
+
+def _is_within(place: int, names: Sequence[Name]) -> bool:
+    return any(name.start <= place < name.end for name in names)
+
+
+def _words_of(_text: TextFacts, names: Sequence[Name]) -> frozenset[str]:
+    return frozenset(chain.from_iterable(name.words for name in names))
+
+
+def _all_parts(text: TextFacts, names: Sequence[Name]) -> Sequence[_Part]:
+    return tuple(_parts(text, names))
 
 
 def _journey(text: str, inside: Sequence[Name], number: int) -> Iterator[_Part]:
@@ -143,17 +159,24 @@ def _journey(text: str, inside: Sequence[Name], number: int) -> Iterator[_Part]:
                 break
 
 
-def _part_at(text: str, name: Name, verb: tuple[int, int], inside: Sequence[Name]) -> str:
-    """The part of a name at the verb at [start, end): "" where it has none."""
+def _parts_at(
+    text: str, verb: tuple[int, int], inside: Sequence[Name]
+) -> Iterator[tuple[Name, str]]:
+    """The names that have a part at the verb at [start, end), each with its part."""
     start, end = verb
-    if max(end, name.end) - min(start, name.start) > _LONGEST:
-        return ""
+    near = [name for name in inside if max(end, name.end) - min(start, name.start) <= _LONGEST]
+    if not near:
+        return
     is_passive = bool(_PASSIVE.search(text[max(0, start - 24) : start])) or bool(
         _OF_DOER.match(text[end : end + 12])
     )
-    if name.end <= start:
-        return _part_before(text, name, start, inside, is_passive=is_passive)
-    return _part_behind(text, name, end, inside, is_passive=is_passive)
+    for name in near:
+        if name.end <= start:
+            part = _part_before(text, name, start, inside, is_passive=is_passive)
+        else:
+            part = _part_behind(text, name, end, inside, is_passive=is_passive)
+        if part:
+            yield name, part
 
 
 def _part_before(

@@ -41,7 +41,7 @@ def left_behind(
     """
     found: list[Finding] = []
     for number, passage in enumerate(passages):
-        for old, new in _moves(passage, theirs[number]):
+        for old, new in passage.once_of(_moves, theirs[number]):
             for name in mine:
                 if set(name.words) != set(old.words):
                     continue

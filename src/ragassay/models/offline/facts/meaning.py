@@ -10,8 +10,20 @@ from itertools import chain
 from typing import NamedTuple
 
 from ragassay.models.offline.facts.clauses import Reading, Word
-from ragassay.models.offline.facts.concepts import Item, items, keys_of, says_one, sign_between
-from ragassay.models.offline.facts.polarity import is_exception, is_full_negation, is_negation
+from ragassay.models.offline.facts.concepts import (
+    Item,
+    is_told,
+    items,
+    keys_of,
+    next_same,
+    says_one,
+    sign_between,
+)
+from ragassay.models.offline.facts.polarity import (
+    EXCEPTIONS,
+    is_full_negation,
+    is_negation,
+)
 from ragassay.models.offline.facts.word_lists import word_set
 
 _LIGHT = 0.3
@@ -77,10 +89,16 @@ def clause_meanings(reading: Reading) -> tuple[ClauseMeaning, ...]:
         words = reading.words_in(start, end)
         sentence = reading.sentence_of_clause[clause]
         one = _clause_meaning(reading.text, words, (start, end), sentence)
-        if found and found[-1].sentence == sentence and _BARE.search(reading.text, start, end):
+        if found and found[-1].sentence == sentence and _is_bare(reading.text, start, end):
             one = _completed(one, found[-1], reading)
         found.append(one)
     return tuple(found)
+
+
+def _is_bare(text: str, start: int, end: int) -> bool:
+    """Whether a clause ends with a verb that is denied."""
+    last = text[start:end].lower()
+    return ("not" in last or "n't" in last) and _BARE.search(text, start, end) is not None
 
 
 def _completed(one: ClauseMeaning, before: ClauseMeaning, reading: Reading) -> ClauseMeaning:
@@ -101,15 +119,13 @@ def _clause_meaning(
     denying += _negations(text, words, place, every)
     target = None
     said = [item for item in every if not _says_nothing(item, words)]
-    longer = {at + 1 for at in denying if _NO_LONGER.match(text, words[at].start, place[1])}
-    said = [item for item in said if item.first not in longer]
     if denying:
+        longer = {at + 1 for at in denying if _NO_LONGER.match(text, words[at].start, place[1])}
+        said = [item for item in said if item.first not in longer]
         behind = (item for item in said if item.first > min(denying) and not item.is_light)
         target = next(behind, None)
-    is_mixed = any(map(is_exception, words)) or _MIXED.search(text, *place) is not None
-    is_mixed = is_mixed or bool(denying and _THAN.search(text, *place))
-    # "Money that is not used": it only says which money is meant.
-    is_mixed = is_mixed or bool(not denying and _RESTRICTED.search(text, *place))
+    is_mixed = not EXCEPTIONS.isdisjoint(word.lower for word in words)
+    is_mixed = is_mixed or _is_mixed(text, place, is_denied=bool(denying))
     is_condition = _IF.match(text, *place) is not None
     is_denied = len(denying) % 2 == 1
     return ClauseMeaning(
@@ -117,10 +133,25 @@ def _clause_meaning(
     )
 
 
+def _is_mixed(text: str, place: tuple[int, int], *, is_denied: bool) -> bool:
+    """Whether the text of a clause leaves open if it denies something."""
+    lower = text[slice(*place)].lower()
+    if "no" not in lower and "than" not in lower:
+        return False  # Each of the expressions below looks for one of the two.
+    if _MIXED.search(text, *place):
+        return True
+    if is_denied:
+        return _THAN.search(text, *place) is not None
+    # "Money that is not used": it only says which money is meant.
+    return _RESTRICTED.search(text, *place) is not None
+
+
 def _negations(
     text: str, words: Sequence[Word], place: tuple[int, int], every: Sequence[Item]
 ) -> list[int]:
     """Where plain negations stand that are no part of a phrase."""
+    if not any(map(is_negation, words)):
+        return []
     start, end = place
     answer = _ANSWER.match(text, start, end)
     begins = answer.end() if answer else start
@@ -134,7 +165,7 @@ def _negations(
         if word.start < begins or at in inside or (is_neither and word.lower == "nor"):
             continue
         is_neither = is_neither or word.lower == "neither"
-        if _RESTRICTING.search(text[start : word.start].rstrip()):
+        if not is_negation(word) or _RESTRICTING.search(text[start : word.start].rstrip()):
             continue
         if is_full_negation(words, at) or (
             is_negation(word) and _NO_LONGER.match(text, word.start, end)
@@ -198,11 +229,10 @@ def _pairs(mine: Sequence[Item], own: Sequence[Item]) -> tuple[list[Item], list[
     left = list(own)
     same: list[Item] = []
     for item in mine:
-        other = next((each for each in left if sign_between(item, each) > 0), None)
-        if other is not None:
+        if says_one(left, item):
             same.append(item)
     for item in same:
-        other = next((each for each in left if sign_between(item, each) > 0), None)
+        other = next_same(left, item)
         if other is not None:
             left.remove(other)
     turned: list[Item] = []
@@ -253,17 +283,15 @@ def _sentence_share(
         for clause in clauses:
             if not keys.isdisjoint(clause.keys):
                 found = has.setdefault(clause.sentence, set())
-                found.update(item for item in values if _is_in(clause.items, item))
+                for item in values:
+                    if not clause.keys.isdisjoint(item.keys) and is_told(clause.items, item):
+                        found.add(item)
         somewhere = set[Item]().union(*has.values())
         for own in has.values():
             got = sum(values[item] for item in own)
             got += ELSEWHERE * sum(values[item] for item in somewhere - own)
             best = max(best, got / total if total else 0.0)
     return best
-
-
-def _is_in(others: Sequence[Item], item: Item) -> bool:
-    return any(sign_between(item, other) for other in others)
 
 
 ELSEWHERE = 0.5

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cache
-from itertools import product
+from functools import cache, lru_cache
+from typing import NamedTuple
 
-from ragassay.models.offline.facts.clauses import Reading, Word, start_of
+from ragassay.models.offline.facts.clauses import Reading, Word
 from ragassay.models.offline.facts.dates import MONTH_NAMES, WEEKDAY_NAMES
 from ragassay.models.offline.facts.word_lists import lines, word_set
 from ragassay.models.offline.reading import STOP_WORDS
@@ -35,6 +34,10 @@ def peoples() -> frozenset[str]:
     return frozenset(line.split()[0] for line in lines("same_names"))
 
 
+_BEFORE_OPENING = frozenset(" \t\"'“”‘’(*_#>-")
+"""What may stand between the end of a sentence and the first word of the next one."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Name:
     """A name at [start, end): its words in lower case, without those that join others."""
@@ -44,17 +47,36 @@ class Name:
     words: tuple[str, ...]
 
 
-def capitalised(reading: Reading) -> set[str]:
-    """Words, in lower case, that stand with a capital inside a sentence: names beyond doubt."""
-    return {word.lower for word in reading.words if _is_name(word) and not _opens(reading, word)}
+class Capitals(NamedTuple):
+    """The words of a text, in lower case, that have a capital. inside: those that stand with it
+    inside a sentence, names beyond doubt; opening: those that open a sentence and may be names.
+    """
+
+    inside: frozenset[str]
+    opening: frozenset[str]
 
 
-def names(reading: Reading, known: Collection[str] = frozenset()) -> list[Name]:
-    """The names of a text, in order. known: words that are names where they open a sentence."""
-    inside = capitalised(reading)
+def capitals(reading: Reading) -> Capitals:
+    """The words of a text that have a capital, and may be names."""
+    inside: set[str] = set()
+    opening: set[str] = set()
+    for word in reading.words:
+        if _is_name(word):
+            (opening if _opens(reading, word) else inside).add(word.lower)
+    return Capitals(frozenset(inside), frozenset(opening))
+
+
+def names(
+    reading: Reading, inside: Collection[str], known: Collection[str] = frozenset()
+) -> list[Name]:
+    """The names of a text, in order. inside: its words that are names beyond doubt; known: words
+    that are names where they open a sentence.
+    """
     found: list[Name] = []
     group: list[Word] = []
     for word in reading.words:
+        if not group and not word.written[0].isupper():
+            continue
         joins = group and word.lower in _JOINING and word.written.islower()
         is_unit = reading.text[max(0, word.start - 1) : word.start] == "°"
         belongs = joins or (not is_unit and _belongs(reading, word, inside, known, group))
@@ -86,7 +108,7 @@ def _belongs(
 
 def _begins_a_name(reading: Reading, word: Word) -> bool:
     """Whether a word that opens a sentence is followed by another with a capital: "Anna Weiss"."""
-    at = bisect_right(reading.words, word.start, key=start_of)
+    at = reading.first_word_at(word.start + 1)
     if at == len(reading.words) or word.lower in STOP_WORDS:
         return False
     following = reading.words[at]
@@ -99,10 +121,10 @@ def _is_name(word: Word) -> bool:
 
 def _opens(reading: Reading, word: Word) -> bool:
     """Whether a word opens a sentence, a line or a quotation, where any word has a capital."""
-    before = reading.text[: word.start].rstrip(" \t\"'“”‘’(*_#>-")
-    return (
-        not before or before[-1] in ".!?:;\n•|" or word.start == reading.sentences[word.sentence][0]
-    )
+    text, at = reading.text, word.start - 1
+    while at >= 0 and text[at] in _BEFORE_OPENING:
+        at -= 1
+    return at < 0 or text[at] in ".!?:;\n•|" or word.start == reading.sentences[word.sentence][0]
 
 
 def _close(found: list[Name], group: list[Word]) -> None:
@@ -111,6 +133,11 @@ def _close(found: list[Name], group: list[Word]) -> None:
     if group:
         words = tuple(w.lower.removesuffix("'s") for w in group if w.lower not in _JOINING)
         found.append(Name(group[0].start, group[-1].end, words))
+
+
+def forms_of(word: str) -> frozenset[str]:
+    """The words of names that stand for the same as a word by the list: "France" of "French"."""
+    return _SAME_NAMES.get(word, frozenset())
 
 
 def same_word(one: str, other: str) -> bool:
@@ -140,19 +167,50 @@ def _one_letter_apart(short: str, long: str) -> bool:
     )
 
 
-def opening_words(reading: Reading) -> set[str]:
-    """Words, in lower case, that open a sentence with a capital and may be names."""
-    return {word.lower for word in reading.words if _is_name(word) and _opens(reading, word)}
-
-
 def same_name(one: Name, other: Name) -> bool:
     """Whether two names may be of one thing: they share a word, or one is the other's initials."""
-    if any(same_word(mine, theirs) for mine, theirs in product(one.words, other.words)):
-        return True
-    return is_short_for(one, other) or is_short_for(other, one)
+    if max(len(one.words), len(other.words)) > _MOST_KEPT:
+        return _same_words(one.words, other.words)
+    return _same_words_kept(one.words, other.words)
+
+
+_MOST_KEPT = 8
+"""Words of a name of which it is kept what other ones it may be one with."""
+
+
+def _same_words(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    for mine in one:
+        forms, first = forms_of(mine), mine[:1]
+        for theirs in other:
+            if theirs in forms or (theirs[:1] == first and same_word(mine, theirs)):
+                return True
+    return _is_short_for(one, other) or _is_short_for(other, one)
+
+
+# Several rules set each name of a claim beside each of the passages.
+_same_words_kept = lru_cache(maxsize=8192)(_same_words)
 
 
 def is_short_for(short: Name, name: Name) -> bool:
     """Whether a name is the initials of another one: "UN", "U.S."."""
-    letters = "".join(short.words).replace(".", "")
-    return len(name.words) > 1 and letters == "".join(word[0] for word in name.words)
+    return _is_short_for(short.words, name.words)
+
+
+def _is_short_for(short: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    if len(words) < 2:
+        return False
+    if max(len(short), len(words)) > _MOST_KEPT:
+        return _letters(short) == _initials(words)
+    return _letters_kept(short) == _initials_kept(words)
+
+
+def _letters(words: tuple[str, ...]) -> str:
+    return "".join(words).replace(".", "")
+
+
+def _initials(words: tuple[str, ...]) -> str:
+    return "".join(word[0] for word in words)
+
+
+_letters_kept = lru_cache(maxsize=8192)(_letters)
+_initials_kept = lru_cache(maxsize=8192)(_initials)

@@ -60,9 +60,9 @@ def near_quotes(claim: TextFacts, passages: Sequence[TextFacts]) -> list[Finding
     quote.
     """
     found: list[Finding] = []
-    theirs: list[tuple[int, Sequence[Word]]] = []
+    theirs: list[tuple[int, _Sentence]] = []
     for number, passage in enumerate(passages):
-        theirs += [(number, words) for words in _sentences(passage)]
+        theirs += [(number, sentence) for sentence in passage.once(_keyed_sentences)]
     for mine in _sentences(claim):
         quotes = _quotes(mine, theirs, passages)
         if not quotes:
@@ -77,6 +77,22 @@ def near_quotes(claim: TextFacts, passages: Sequence[TextFacts]) -> list[Finding
     return found
 
 
+class _Sentence(NamedTuple):
+    """The words of a sentence, and what each of them and all of them say."""
+
+    words: Sequence[Word]
+    keys: Sequence[str]
+    known: frozenset[str]
+
+
+def _keyed_sentences(text: TextFacts) -> Sequence[_Sentence]:
+    found: list[_Sentence] = []
+    for words in _sentences(text):
+        keys = [key(word.lower) for word in words]
+        found.append(_Sentence(words, keys, frozenset(keys)))
+    return found
+
+
 def _sentences(text: TextFacts) -> Iterator[Sequence[Word]]:
     for start, end in text.reading.sentences:
         words = text.reading.words_in(start, end)
@@ -86,7 +102,7 @@ def _sentences(text: TextFacts) -> Iterator[Sequence[Word]]:
 
 def _quotes(
     mine: Sequence[Word],
-    theirs: Sequence[tuple[int, Sequence[Word]]],
+    theirs: Sequence[tuple[int, _Sentence]],
     passages: Sequence[TextFacts],
 ) -> list[_Quote]:
     """The sentences of the passages that a sentence of the claim has most words of; what a sentence
@@ -96,9 +112,8 @@ def _quotes(
     content = {at for at, word in enumerate(mine) if word.content or is_number(word)}
     known = {keys[at] for at in content}
     found: list[_Quote] = []
-    for number, words in theirs:
-        there = [key(word.lower) for word in words]
-        if len(known.intersection(there)) < _LEAST_KEPT:
+    for number, (words, there, known_there) in theirs:
+        if len(known & known_there) < _LEAST_KEPT:
             continue
         steps = SequenceMatcher(None, keys, there, autojunk=False).get_opcodes()
         kept: set[int] = set()

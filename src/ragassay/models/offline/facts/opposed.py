@@ -5,6 +5,7 @@ of unopened items, where the claim is on opened ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ragassay.models.offline.facts.text_facts import TextFacts
 
@@ -30,6 +31,7 @@ def opposed_sentences(
     return {sentence: frozenset(places) for sentence, places in found.items()}
 
 
+@lru_cache(maxsize=4096)
 def _opposites(word: str) -> frozenset[str]:
     """The forms of a word that deny it: "unopened" of "opened", and the other way round."""
     if len(word) < _LEAST:

@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
+from typing import NamedTuple
 
 from ragassay.models.offline.facts.clauses import Reading, Word
 from ragassay.models.offline.facts.concepts import base_stem
@@ -23,8 +23,7 @@ _PASSED_OVER = word_set("passed_over")
 _REACH = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(NamedTuple):
     """A concept in a text: which, which side of it (1 or -1), and where.
 
     exclusive: the sides of the concept exclude each other. negated: whether a negation turned it.
@@ -66,13 +65,17 @@ def sides(reading: Reading) -> list[Side]:
     may turn.
     """
     negated = _negated(reading.words)
+    table = _concepts()
+    lowers = [word.lower for word in reading.words]
     found: list[Side] = []
     for index, word in enumerate(reading.words):
+        concepts = table.get(word.lower, ())
+        if not concepts and not word.content:
+            continue
         turned = index in negated
         flip = -1 if turned else 1
-        if _is_bound(reading.words, index) or _is_number(word):
+        if _is_number(word) or _is_bound(lowers, index):
             continue
-        concepts = _concepts().get(word.lower, ())
         if concepts and is_inner_name(reading, word):
             concepts = ()
         for concept, sign, exclusive in concepts:
@@ -80,7 +83,8 @@ def sides(reading: Reading) -> list[Side]:
                 concept = f"{concept} {_next_stem(reading.words, index)}"
             found.append(Side(concept, flip * sign, exclusive, turned, True, word))
         # Where the sides exclude each other, "not the one" is the other one, and said already.
-        if word.content and not any(exclusive for _, _, exclusive in concepts):
+        is_said = bool(concepts) and any(exclusive for _, _, exclusive in concepts)
+        if word.content and not is_said:
             found.append(Side(base_stem(word.lower), flip, True, turned, False, word))
     return found
 
@@ -97,13 +101,15 @@ def _is_number(word: Word) -> bool:
 _COMPARING = frozenset(["more", "most", "greater", "greatest", "less", "least", "fewer", "fewest"])
 
 
-def _is_bound(words: Sequence[Word], index: int) -> bool:
-    """Whether a word is part of a bound: "at least", "or more", "no later than"."""
-    before = words[index - 1].lower if index else ""
-    behind = words[index + 1].lower if index + 1 < len(words) else ""
-    return (
-        before in ("at", "or", "no", "not") and (words[index].lower in _NOT_NEGATED | _COMPARING)
-    ) or (behind == "than" and index + 2 < len(words) and words[index + 2].lower[0].isdigit())
+def _is_bound(lowers: Sequence[str], index: int) -> bool:
+    """Whether a word is part of a bound: "at least", "or more", "no later than". lowers: the words
+    of the text in lower case.
+    """
+    if lowers[index] in _BOUNDS and index and lowers[index - 1] in ("at", "or", "no", "not"):
+        return True
+    if index + 2 >= len(lowers) or lowers[index + 1] != "than":
+        return False
+    return lowers[index + 2][0].isdigit()
 
 
 def _next_stem(words: Sequence[Word], index: int) -> str:
@@ -115,9 +121,7 @@ def _next_stem(words: Sequence[Word], index: int) -> str:
 def _negated(words: Sequence[Word]) -> frozenset[int]:
     """Which words a negation turns: the first content words behind it in its clause."""
     turned: set[int] = set()
-    for index, word in enumerate(words):
-        if not is_negation(word):
-            continue
+    for index in [at for at, word in enumerate(words) if is_negation(word)]:
         target = _target(words, index)
         if target is None:
             continue
@@ -134,7 +138,8 @@ _NOT_NEGATED = frozenset(
 )
 
 
-_EXCEPTIONS = frozenset(("unless", "except", "excluding", "only", "solely", "exclusively"))
+_BOUNDS = _NOT_NEGATED | _COMPARING
+EXCEPTIONS = frozenset(("unless", "except", "excluding", "only", "solely", "exclusively"))
 
 
 @cache
@@ -154,12 +159,13 @@ def turns(word: Word) -> bool:
 
 def is_exception(word: Word) -> bool:
     """Whether a word makes an exception: "unless"."""
-    return word.lower in _EXCEPTIONS
+    return word.lower in EXCEPTIONS
 
 
 def is_negation(word: Word) -> bool:
     """Whether a word negates what follows it."""
-    return word.lower in NEGATIONS or word.lower.endswith("n't")
+    lower = word.lower
+    return lower in NEGATIONS or lower.endswith("n't")
 
 
 def is_full_negation(words: Sequence[Word], at: int) -> bool:

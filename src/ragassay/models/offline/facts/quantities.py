@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ragassay.models.offline.facts import number_words
+from ragassay.models.offline.facts.folding import folded
 from ragassay.models.offline.facts.spoken_amounts import CHANGE, SpokenAmount, spoken_amounts
 from ragassay.models.offline.facts.units_of_measure import PATTERN as UNIT
 from ragassay.models.offline.facts.units_of_measure import PREFIXES, Unit, unit_named
@@ -78,6 +79,17 @@ _NUMBER = re.compile(
     rf"|\b(?P<order>{'|'.join(number_words.ORDINALS)})\b)",
     re.IGNORECASE,
 )
+_FIRST_WORDS = "|".join(
+    sorted(
+        {"an?", "half", "quarter", *number_words.SMALL, *number_words.ORDINALS}
+        | set(number_words.MAGNITUDES),
+        key=len,
+        reverse=True,
+    )
+)
+_MAY_BEGIN = re.compile(rf"[\d$€£¥₹−-]|us\$|usd|eur|gbp|chf|inr|\b(?:minus|{_FIRST_WORDS})\b")
+"""Every place at which a number may begin, in a text in lower case."""
+
 _PARTS = {"½": Fraction(1, 2), "¼": Fraction(1, 4), "¾": Fraction(3, 4)}
 _PARTS |= {"⅓": Fraction(1, 3), "⅔": Fraction(2, 3)}
 _LETTERS = {"k": 10**3, "m": 10**6, "b": 10**9}
@@ -224,7 +236,11 @@ def _written(text: str, closed: Sequence[tuple[int, int]]) -> list[Quantity]:
     """The quantities of which a number is written with its unit, in order."""
     found: list[Quantity] = []
     at = 0
-    while match := _NUMBER.search(text, at):
+    # The expression for a number is dear, and so tried only where one may begin.
+    for begin in _MAY_BEGIN.finditer(folded(text)):
+        match = _NUMBER.match(text, begin.start()) if begin.start() >= at else None
+        if match is None:
+            continue
         at = match.end()
         if any(start < match.end() and match.start() < end for start, end in closed):
             continue

@@ -9,14 +9,13 @@ stands nowhere is absent.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, product
 from operator import attrgetter
 from typing import TypeVar
 
 from ragassay.models.offline.facts.another_name import told_of_another_name
-from ragassay.models.offline.facts.clauses import Reading, Word, start_of
+from ragassay.models.offline.facts.clauses import Reading, Word
 from ragassay.models.offline.facts.comparisons import turned_comparisons
 from ragassay.models.offline.facts.computed_comparisons import computed_comparisons, turned
 from ragassay.models.offline.facts.concepts import sign_between
@@ -41,7 +40,7 @@ from ragassay.models.offline.facts.finding import (
 from ragassay.models.offline.facts.frames import exchanged_parts
 from ragassay.models.offline.facts.half_named import half_named
 from ragassay.models.offline.facts.left_behind import left_behind
-from ragassay.models.offline.facts.names import Name, is_short_for, same_name, same_word
+from ragassay.models.offline.facts.names import Name, is_short_for, same_name
 from ragassay.models.offline.facts.near_quotes import near_quotes
 from ragassay.models.offline.facts.opposed import opposed_sentences
 from ragassay.models.offline.facts.paired import Paired
@@ -110,6 +109,7 @@ class FactReader:
         self._question = question
         self._rarity = rarity
         self._known_words = frozenset[str]().union(*(p.vocabulary for p in self._passages))
+        self._is_known: dict[str, bool] = {}
         capitals = claim.capitals.union(*(p.capitals for p in self._passages))
         self._capitals = capitals
         self._names_of_claim = claim.names_with(capitals)
@@ -319,8 +319,8 @@ class FactReader:
         candidates: list[Candidate] = []
         opposed = self._opposed.get(mine.word.sentence, frozenset())
         for number, passage in enumerate(self._passages):
-            for other in passage.sides:
-                if other.concept == mine.concept and (number, other.word.sentence) not in opposed:
+            for other in passage.sides_by_concept.get(mine.concept, ()):
+                if (number, other.word.sentence) not in opposed:
                     same = self._same_side(mine, passage, other)
                     start, end = other.word.start, other.word.end
                     candidates.append(Candidate(number, start, end, same))
@@ -350,9 +350,8 @@ class FactReader:
 
     def _says_both(self, mine: Side) -> bool:
         """Whether the claim takes the other side as well: "with fault or no fault"."""
-        return any(
-            side.concept == mine.concept and side.sign != mine.sign for side in self._claim.sides
-        )
+        own = self._claim.sides_by_concept.get(mine.concept, ())
+        return any(side.sign != mine.sign for side in own)
 
     def _same_side(self, mine: Side, passage: TextFacts, other: Side) -> bool:
         if other.sign == mine.sign or passage.compares(other.word.start):
@@ -512,8 +511,11 @@ class FactReader:
 
     def _knows(self, word: str) -> bool:
         """Whether a word of a name stands in the passages, in this form or another."""
-        known = self._known_words
-        return word in known or any(same_word(word, other) for other in known)
+        knows = self._is_known.get(word)
+        if knows is None:
+            knows = any(passage.has_word_like(word) for passage in self._passages)
+            self._is_known[word] = knows
+        return knows
 
     def _is_short_form(self, name: Name) -> bool:
         """Whether a name is the initials of one in the passages, or the other way round."""
@@ -618,8 +620,7 @@ def _same_level(mine: Level, other: Level) -> bool | None:
 def _beside(reading: Reading, name: Name) -> tuple[str, str]:
     """Stems of the words right before and right behind a name, "" where its clause ends."""
     words = reading.words
-    first = bisect_left(words, name.start, key=start_of)
-    last = bisect_left(words, name.end, key=start_of)
+    first, last = reading.first_word_at(name.start), reading.first_word_at(name.end)
     clause = words[first].clause
     before = words[first - 1].stem if first and words[first - 1].clause == clause else ""
     behind = words[last].stem if last < len(words) and words[last].clause == clause else ""

@@ -59,15 +59,22 @@ def _nearest(
     best: tuple[int, int] = (0, 0)
     nearest: tuple[int, Sequence[Word]] | None = None
     for number, passage in enumerate(passages):
-        for words in passage.content_by_sentence.values():
-            if not _is_compared(words):
-                continue
-            shared = len(stems.intersection(word.stem for word in words))
+        for words, there in passage.once(_compared):
+            shared = len(stems & there)
             if shared < max(_LEAST_SHARED, _LEAST_SHARE * len(stems)):
                 continue
             if (shared, -len(words)) > best or nearest is None:
                 best, nearest = (shared, -len(words)), (number, words)
     return nearest
+
+
+def _compared(text: TextFacts) -> Sequence[tuple[Sequence[Word], frozenset[str]]]:
+    """The content words of the sentences that are compared, and the stems of each."""
+    found: list[tuple[Sequence[Word], frozenset[str]]] = []
+    for words in text.content_by_sentence.values():
+        if _is_compared(words):
+            found.append((words, frozenset(word.stem for word in words)))
+    return found
 
 
 def _is_compared(words: Sequence[Word]) -> bool:

@@ -66,7 +66,7 @@ def _link(reading: Reading, first: Name, second: Name) -> _Link | None:
         return None
     if _SAYS_WHAT_IT_IS.match(between) is not None:
         return None
-    words = [word for word in reading.words if first.end <= word.start < second.start]
+    words = reading.words_in(first.end, second.start)
     stems = frozenset(word.stem for word in words if word.content)
     if not 1 <= len(stems) <= _MOST_WORDS or not stems.isdisjoint(_EITHER_WAY):
         return None

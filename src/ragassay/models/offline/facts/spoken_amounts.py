@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from ragassay.models.offline.facts import number_words
+from ragassay.models.offline.facts.folding import folded
 from ragassay.models.offline.facts.units_of_measure import unit_named
 
 CHANGE = "change"
@@ -34,6 +35,8 @@ _CHANGE = re.compile(
     r"|(?:cut|cuts|cutting|reduced|reduces|fell|falls|fallen|dropped|drops) (?:in|by) half)\b",
     re.IGNORECASE,
 )
+_CHANGE_LIKE = ("half", "halv", "doubl", "tripl", "trebl", "quadrupl")
+_SHARE_LIKE = re.compile(rf" (?:in|of)(?: every)? (?:\d|a hundred|a thousand|{_small})")
 _CHANGES = {"doubl": 100, "tripl": 200, "trebl": 200, "quadr": 300, "halve": 50, "halvi": 50}
 _ROUND = frozenset((3, 4, 5, 6, 7, 8, 9, 10, 12, 20, 50, 100, 1000, 10_000, 100_000, 1_000_000))
 _PARTS = {"half": Fraction(1, 2), "quarter": Fraction(1, 4)}
@@ -52,6 +55,23 @@ class SpokenAmount(NamedTuple):
 
 def spoken_amounts(text: str) -> Iterator[SpokenAmount]:
     """The amounts of a text that are told in several words."""
+    # A search for a word costs a small part of one for an expression.
+    lower = folded(text)
+    if _SHARE_LIKE.search(lower):
+        yield from _shares(text)
+    if "half" in lower or "quarter" in lower:
+        yield from _parts(text)
+    if any(word in lower for word in _CHANGE_LIKE):
+        for match in _CHANGE.finditer(text):
+            percent = _CHANGES[match["changed"][:5].lower()] if match["changed"] else 50
+            yield SpokenAmount(*match.span(), Fraction(percent), CHANGE)
+    if "Q" in text:
+        for match in _QUARTER.finditer(text):
+            yield SpokenAmount(*match.span(), Fraction(match["quarter"]), "")
+
+
+def _shares(text: str) -> Iterator[SpokenAmount]:
+    """One in five."""
     for match in _SHARE.finditer(text):
         some, whole = _value(match["some"]), _value(match["all"])
         # "Two of three" may be a share, and "3 of 14 May" is none.
@@ -59,6 +79,10 @@ def spoken_amounts(text: str) -> Iterator[SpokenAmount]:
             continue
         if 0 < some < whole and int(whole) in _ROUND:
             yield SpokenAmount(*match.span(), 100 * some / whole, "%")
+
+
+def _parts(text: str) -> Iterator[SpokenAmount]:
+    """A year and a half, half a year, half the price."""
     for match in _AND_A_PART.finditer(text):
         assert unit_named(match["unit"]) is not None
         value = _value(match["whole"]) + _PARTS[match["part"].lower()]
@@ -67,11 +91,6 @@ def spoken_amounts(text: str) -> Iterator[SpokenAmount]:
         yield SpokenAmount(*match.span(), Fraction(1, 2), "year")
     for match in _HALF_PRICE.finditer(text):
         yield SpokenAmount(*match.span(), Fraction(50), "%")
-    for match in _CHANGE.finditer(text):
-        percent = _CHANGES[match["changed"][:5].lower()] if match["changed"] else 50
-        yield SpokenAmount(*match.span(), Fraction(percent), CHANGE)
-    for match in _QUARTER.finditer(text):
-        yield SpokenAmount(*match.span(), Fraction(match["quarter"]), "")
 
 
 def _value(written: str) -> Fraction:

@@ -63,10 +63,10 @@ class ToldOfAnother:
     ) -> None:
         self._claim, self._passages, self._asked, self._weight = claim, passages, asked, weight
         self._mine = sorted([*names, *doers(claim)])
-        self._segments: list[list[Segment]] = []
+        self._segments: list[Sequence[Segment]] = []
         if self._mine:
             for passage, theirs in zip(passages, of_passages, strict=True):
-                self._segments.append(segments(passage, sorted([*theirs, *doers(passage)])))
+                self._segments.append(passage.once_of(_segments, theirs))
 
     def findings(self) -> list[Finding]:
         """The names of the claim of which the passages do not tell what it says, and of another one
@@ -191,6 +191,11 @@ class ToldOfAnother:
                 if all(word.content for word in words):
                     return True
         return False
+
+
+def _segments(text: TextFacts, names: Sequence[Name]) -> Sequence[Segment]:
+    """The segments of a text by its names, and by the words for who does something."""
+    return segments(text, sorted([*names, *doers(text)]))
 
 
 def _is_any(name: Name, others: Collection[Name]) -> bool:

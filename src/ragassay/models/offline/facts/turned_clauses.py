@@ -4,7 +4,7 @@ to the director", and "the cat was chased by the dog" beside "the cat chased the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ragassay.models.offline.facts.clauses import Word
@@ -56,7 +56,7 @@ def turned_clauses(claim: TextFacts, passages: Sequence[TextFacts]) -> list[Find
     mine = list(_deeds(claim))
     if not mine:
         return []
-    theirs = [list(_deeds(passage)) for passage in passages]
+    theirs = [passage.once(_by_verb) for passage in passages]
     found: list[Finding] = []
     for deed in mine:
         place = _turned(deed, passages, theirs)
@@ -68,15 +68,13 @@ def turned_clauses(claim: TextFacts, passages: Sequence[TextFacts]) -> list[Find
 
 
 def _turned(
-    deed: _Deed, passages: Sequence[TextFacts], theirs: Sequence[Sequence[_Deed]]
+    deed: _Deed, passages: Sequence[TextFacts], theirs: Sequence[Mapping[str, Sequence[_Deed]]]
 ) -> Place | None:
     turned: Place | None = None
     for number, deeds in enumerate(theirs):
-        for other in deeds:
-            if other.verb != deed.verb or _is_said(deed, other):
-                if other.verb == deed.verb:
-                    return None
-                continue
+        for other in deeds.get(deed.verb, ()):
+            if _is_said(deed, other):
+                return None
             if _is_turned(deed, other):
                 turned = Place(number, *passages[number].sentence(other.start))
     return turned
@@ -125,6 +123,14 @@ def _deeds(text: TextFacts) -> Iterator[_Deed]:
             deed = _deed(words, at)
             if deed is not None:
                 yield deed
+
+
+def _by_verb(text: TextFacts) -> Mapping[str, Sequence[_Deed]]:
+    """Verb -> the deeds of a text that it tells, in order."""
+    found: dict[str, list[_Deed]] = {}
+    for deed in _deeds(text):
+        found.setdefault(deed.verb, []).append(deed)
+    return found
 
 
 def _deed(words: Sequence[Word], at: int) -> _Deed | None:

@@ -113,10 +113,10 @@ def _is_lost_in_a_table(
     """Whether a number of the claim stands in a table alone, and in no cell of which the claim or
     the question names the row and the column.
     """
-    words = _stems(f"{claim.reading.text} {question.reading.text}")
-    tables = [list(_cells(passage.reading.text)) for passage in passages]
+    tables = [passage.once(_table) for passage in passages]
     if not any(tables):
         return False
+    words = _stems(f"{claim.reading.text} {question.reading.text}")
     for mine in claim.quantities:
         if not says_little(mine) and _is_unplaced(mine, passages, tables, words):
             return True
@@ -151,6 +151,10 @@ def _alike(mine: Quantity, passage: TextFacts, line: tuple[int, int]) -> int:
     start, end = line
     inside = (other for other in passage.quantities if start <= other.start < end)
     return sum(other.measure == mine.measure for other in inside)
+
+
+def _table(text: TextFacts) -> Sequence[_Cell]:
+    return tuple(_cells(text.reading.text))
 
 
 def _cells(text: str) -> Iterator[_Cell]:
