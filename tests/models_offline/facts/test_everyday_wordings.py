@@ -49,6 +49,7 @@ _OWNER = (
 _SCREENS = "Unlike the Orbit One, the Orbit Mini has no screen on the front."
 _SUPPORT = "Support for Windows 8 was dropped in version 6."
 _HUT = "The hut sleeps eight people. Dogs are welcome for 5 euros. Smoking is not permitted."
+_STUDY = "The supplement had no effect on memory. It improved sleep slightly."
 _GUARANTEE = (
     "Every Lomax lamp comes with a warranty of 24 months from the date of purchase. The battery is"
     " covered for 12 months."
@@ -91,6 +92,12 @@ CONFLICTS = {
         _HUT,
         "Dogs are not allowed in the hut.",
         "Dogs are welcome for 5 euros.",
+    ),
+    "a change of what is not changed": (
+        "The supplement improved memory.",
+        _STUDY,
+        "The supplement improved memory.",
+        "The supplement had no effect on memory.",
     ),
     "raised where it cannot be": (
         "The rent can be increased in the first three years.",
@@ -148,6 +155,8 @@ AGREEING = {
         "The Neustadt branch has been shut since January 2024.",
         "Since January 2024 the branch in Neustadt has been closed.",
     ),
+    "a change of another thing": ("The supplement improved sleep a little.", _STUDY),
+    "no change": ("The supplement did not improve memory.", _STUDY),
     "welcome": ("Dogs are allowed in the hut.", _HUT),
 }
 

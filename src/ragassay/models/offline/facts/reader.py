@@ -43,6 +43,7 @@ from ragassay.models.offline.facts.half_named import half_named
 from ragassay.models.offline.facts.left_behind import left_behind
 from ragassay.models.offline.facts.names import Name, is_short_for, same_name, same_word
 from ragassay.models.offline.facts.near_quotes import near_quotes
+from ragassay.models.offline.facts.no_effect import changes_of_unchanged, denied_changes
 from ragassay.models.offline.facts.opposed import opposed_sentences
 from ragassay.models.offline.facts.paired import Paired
 from ragassay.models.offline.facts.polarity import Side
@@ -145,6 +146,7 @@ class FactReader:
         found += left_behind(claim, self._names_of_claim, self._passages, self._names)
         found += replaced_names(claim, self._passages, self._capitals)
         found += self._told_of_others()
+        found += changes_of_unchanged(claim, self._passages)
         found += elsewhere(claim, self._passages, self._weight)
         found += unrestricted(claim, self._passages, self._weight)
         found += [self._direction(quantity) for quantity in claim.quantities]
@@ -152,7 +154,8 @@ class FactReader:
         found += turned_comparisons(claim, self._passages) or turned(
             claim, self._passages, computed_comparisons(claim, self._passages)
         )
-        sides = [self._side(side) for side in claim.sides]
+        denied = denied_changes(claim, self._passages)
+        sides = [self._side(side) for side in claim.sides if not _is_within(side, denied)]
         found += sides
         if not any(sides):  # which name the very word
             found += denied_clauses(claim, self._passages, self._weight)
@@ -572,6 +575,11 @@ class FactReader:
                 words = _beside(passage.reading, other)
                 if (before and before == words[0]) or (behind and behind == words[1]):
                     yield Candidate(number, other.start, other.end, False)
+
+
+def _is_within(side: Side, places: Iterable[tuple[int, int]]) -> bool:
+    """Whether a word stands in one of these places."""
+    return any(start <= side.word.start < end for start, end in places)
 
 
 def _denies_bound(text: TextFacts, quantity: Quantity) -> bool:
