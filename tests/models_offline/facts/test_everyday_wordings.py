@@ -99,6 +99,18 @@ CONFLICTS = {
         "The supplement improved memory.",
         "The supplement had no effect on memory.",
     ),
+    "half where it is nothing": (
+        "Children below six pay half of the fee.",
+        "The fee is 80 euros; children under six pay nothing.",
+        "Children below six pay half of the fee.",
+        "; children under six pay nothing.",
+    ),
+    "raised while it cannot be": (
+        "The rent can only be increased while the first three years are running.",
+        _RENT,
+        "increased",
+        "raised",
+    ),
     "raised where it cannot be": (
         "The rent can be increased in the first three years.",
         _RENT,
@@ -115,6 +127,16 @@ AGREEING = {
     "as often, in figures": (
         "Take one capsule two times per day.",
         "Take one capsule twice a day after a meal.",
+    ),
+    "once in a time, told by every": (
+        "The K2 should be descaled once a quarter.",
+        "Descale the K4 once a month. Descale the K2 every three months.",
+    ),
+    "denied in another sentence": (
+        "Do not use Arvo for a sudden attack.",
+        "Patients should use the Arvo inhaler twice a day, morning and evening. Rinse the mouth"
+        " after each use to prevent thrush. It is not for sudden attacks; use the blue reliever"
+        " inhaler for these.",
     ),
     "some where it is most": (
         "Some of the rooms have a view of the sea.",

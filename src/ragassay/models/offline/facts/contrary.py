@@ -119,7 +119,7 @@ def _around(clauses: Sequence[ClauseMeaning], at: int) -> Around:
             behind += other.items
     beyond: list[Item] = []
     for other in clauses if clauses[-1].sentence < _SHORT else ():
-        if other.sentence != clauses[at].sentence:
+        if other.sentence != clauses[at].sentence and not other.denies:
             beyond += other.items
     return Around(before, behind, beyond)
 

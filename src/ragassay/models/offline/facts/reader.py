@@ -92,6 +92,12 @@ _UNTIL_THEN = {"open": "clos", "clos": "open"}
 _WHEN = frozenset(("before", "after"))
 """Opposites of which a negation makes the one the other."""
 
+_EVERY = re.compile(
+    r"\b(?:every (?:\w+ )?(?:hours?|days?|weeks?|months?|years?)"
+    r"|hourly|daily|weekly|monthly|quarterly|yearly|annually)\b",
+    re.IGNORECASE,
+)
+_FROM_THEN_ON = re.compile(r"\bonly\b.*\b(?:once|after|from|past|until)\b", re.IGNORECASE)
 _NOT_YET = re.compile(
     r"\b(?:(?:has|have|had) (?:still|yet) to|still (?:has|have|had|needs?|is|are) to)\b",
     re.IGNORECASE,
@@ -205,6 +211,8 @@ class FactReader:
                     candidates.append(Candidate(number, other.start, other.end, same))
         if any(candidate.same for candidate in candidates):
             return None
+        if mine.times and any(_EVERY.search(each.reading.text) for each in self._passages):
+            return None  # "once a quarter" is "every three months"
         return self._finding("number", mine, candidates)
 
     def _bound(self, mine: Quantity) -> Finding | None:
@@ -388,7 +396,8 @@ class FactReader:
             return True
         if self._claim.compares(mine.word.start):  # "not take more than 80 mg"
             return True
-        is_one_side = mine.negated != other.negated  # "increased", "not raised"
+        # "Only increased once two years are over", "not raised in the first two years".
+        is_one_side = mine.negated != other.negated and self._begins_later(mine.word)
         if mine.opposite_named and other.word.stem != mine.word.stem and not is_one_side:
             return False
         if mine.word.stem == other.word.stem and (
@@ -402,6 +411,11 @@ class FactReader:
             return True
         both = in_sentence and there_in_sentence
         return bool(both) and in_sentence % 2 == there_in_sentence % 2
+
+    def _begins_later(self, word: Word) -> bool:
+        """Whether the sentence of a word says from when on something holds."""
+        text = self._claim.reading.text
+        return _FROM_THEN_ON.search(text, *self._claim.sentence(word.start)) is not None
 
     def _level(self, mine: Level) -> Finding | None:
         candidates: list[Candidate] = []
