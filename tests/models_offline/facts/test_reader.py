@@ -72,7 +72,7 @@ CONFLICTS = {
     "a near quotation with another rate": (
         "A second grey bin costs £96 a month.",
         "A third bin is not to be had. A second grey bin costs £96 a year.",
-        "year",
+        "£96 a year",
     ),
     "a near quotation without its negation": (
         "Rosa Molina had warned of the eruption in a report of 1980, which was published.",

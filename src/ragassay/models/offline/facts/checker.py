@@ -12,6 +12,7 @@ from ragassay.core import MatchCall
 from ragassay.models.offline.facts.agreeing import facts_agree
 from ragassay.models.offline.facts.bare_yes import asked_and_affirmed
 from ragassay.models.offline.facts.cache import FactsCache
+from ragassay.models.offline.facts.comparisons import compares_alike
 from ragassay.models.offline.facts.computed_comparisons import computed_comparisons
 from ragassay.models.offline.facts.denied_alike import denied_alike
 from ragassay.models.offline.facts.finding import CONFLICT, Finding
@@ -95,6 +96,8 @@ class FactChecker:
         claim = self._cache.of(call.text)
         read = [self._cache.of(text) for text in passages.passages]
         if any(each.agrees for each in computed_comparisons(claim, read)):
+            return True
+        if compares_alike(claim, read):
             return True
         return denied_alike(claim, read, self._rarity.of_stem)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -62,22 +62,26 @@ def _comparisons(text: TextFacts) -> Iterator[Comparison]:
             if word.lower != "than":
                 continue
             beside = [each for each in words if each.clause == word.clause]
-            found = _comparison(beside, beside.index(word))
+            before = [each for each in words if each.clause < word.clause]
+            found = _comparison(beside, beside.index(word), before)
             if found is not None and not any(map(is_negation, beside)):
                 yield found
 
 
-def _comparison(words: Sequence[Word], than: int) -> Comparison | None:
+def _comparison(words: Sequence[Word], than: int, before: Sequence[Word]) -> Comparison | None:
+    """What the words of a clause compare. before: the words of its sentence before it, which tell
+    the first thing where the clause does not: "5,000 came, which is more than in 2019".
+    """
     for at in range(than - 1, max(-1, than - 1 - _MOST_WORDS), -1):
         pair = " ".join(word.lower for word in words[max(0, at - 1) : at + 1])
-        is_pair = pair in _kinds()
+        is_pair = at > 0 and pair in _kinds()
         kind = _kinds().get(pair) or _kinds().get(words[at].lower)
         if kind is None:
             continue
         at -= is_pair
         second = _thing(words[than + 1 :])
         between = frozenset(w.stem for w in words[at + 1 + is_pair : than] if w.content)
-        first = frozenset(word.stem for word in words[:at] if word.content)
+        first = _stems(words[:at]) or _stems(before)
         if not first or not second:
             return None
         name, sign = kind
@@ -92,8 +96,15 @@ def _thing(words: Sequence[Word]) -> frozenset[str]:
     if not words:
         return frozenset()
     clause = words[0].clause
-    stems = (w.stem for w in words[:_MOST_WORDS] if w.content and w.clause == clause)
-    return frozenset(stems) - _OF_ALL
+    return _stems(w for w in words[:_MOST_WORDS] if w.clause == clause) - _OF_ALL
+
+
+def _stems(words: Iterable[Word]) -> frozenset[str]:
+    return frozenset(_EARLIER.get(w.stem, w.stem) for w in words if w.content)
+
+
+_EARLIER = dict.fromkeys(("previou", "preced", "prior"), "befor")
+"""Stems that say "the year before" in other words."""
 
 
 def turned_comparisons(claim: TextFacts, passages: Sequence[TextFacts]) -> list[Finding]:
@@ -113,16 +124,32 @@ def turned_comparisons(claim: TextFacts, passages: Sequence[TextFacts]) -> list[
     return found
 
 
+def compares_alike(claim: TextFacts, passages: Sequence[TextFacts]) -> bool:
+    """Whether a passage compares two things as the claim does, from either of them: "the old one is
+    larger", "the new one is smaller than the old one".
+    """
+    for mine in comparisons(claim):
+        for passage in passages:
+            if any(_agrees(mine, other) is True for other in comparisons(passage)):
+                return True
+    return False
+
+
 def _is_turned(mine: Comparison, other: Comparison) -> bool:
+    return _agrees(mine, other) is False
+
+
+def _agrees(mine: Comparison, other: Comparison) -> bool | None:
+    """Whether two comparisons say the same; None where they are of other things."""
     if mine.kind != other.kind:
-        return False
+        return None
     only_mine = (mine.first - mine.second, mine.second - mine.first)
     only_theirs = (other.first - other.second, other.second - other.first)
     straight = _same(only_mine[0], only_theirs[0]) and _same(only_mine[1], only_theirs[1])
     crossed = _same(only_mine[0], only_theirs[1]) and _same(only_mine[1], only_theirs[0])
     if straight == crossed:
-        return False
-    return straight == (mine.sign != other.sign)
+        return None
+    return straight == (mine.sign == other.sign)
 
 
 def _same(one: frozenset[str], other: frozenset[str]) -> bool:

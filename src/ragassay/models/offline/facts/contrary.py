@@ -20,6 +20,7 @@ from ragassay.models.offline.facts.meaning import (
 )
 from ragassay.models.offline.facts.opposed import opposed_sentences
 from ragassay.models.offline.facts.text_facts import TextFacts
+from ragassay.models.offline.facts.unlike import is_set_against
 
 _LEAST, _AHEAD = 0.6, 0.1
 """Share of the claim's clause that a clause of the passages has which says the contrary, and by how
@@ -38,10 +39,19 @@ _MOST_SENTENCES = 30
 """Sentences of the passages; where there are more, a thing is spoken of in too many places."""
 
 _EXCEPT = re.compile(r"\W*(?:except|excluding|apart from|but not)\b", re.IGNORECASE)
+_NO_LONGER = re.compile(r"\b(?:no|any) (?:longer|more)\b(?! than)|\banymore\b", re.IGNORECASE)
+_ENDED = re.compile(
+    r"\b(?:dropped|discontinued|withdrawn|withdrew|stopped|ended|ceased|abolished|removed"
+    r"|phased out|scrapped|closed|cancelled|canceled|terminated|given up|gave up)\b",
+    re.IGNORECASE,
+)
 _IS_OR_HAS = re.compile(r"\b(?:has|have|had|is|are|was|were)\b", re.IGNORECASE)
 _DOES_NOT = re.compile(r"\b(?:do|does|did)(?: not|n't)\W*$", re.IGNORECASE)
 _LEAST_AFFIRMED = 4
 """Words of a clause that affirms what the claim denies; a shorter one is a member of a list."""
+
+_SHORT = 6
+"""Sentences of a passage at most that is on one thing, named in any of them."""
 
 _BEHIND = 0.05
 """By how much another clause may have more of the claim's, that says nothing of what the two differ
@@ -107,7 +117,11 @@ def _around(clauses: Sequence[ClauseMeaning], at: int) -> Around:
     for other in clauses[at + 1 : at + 9]:
         if other.sentence == clauses[at].sentence:
             behind += other.items
-    return Around(before, behind)
+    beyond: list[Item] = []
+    for other in clauses if clauses[-1].sentence < _SHORT else ():
+        if other.sentence != clauses[at].sentence and not other.denies:
+            beyond += other.items
+    return Around(before, behind, beyond)
 
 
 def _counted(turned: Sequence[Item]) -> int:
@@ -202,6 +216,11 @@ def _is_no_answer(
         return False
     if _is_excepted(mine, other, passages[other.passage]):
         return True
+    if _both_ended(mine, other, claim, passages[other.passage]):
+        return True
+    said = claim.reading.text[mine.start : mine.end]
+    if is_set_against(said, passages[other.passage], other.clause.start):
+        return True
     reading = passages[other.passage].reading
     if not other.clause.denies:
         words = reading.words_in(other.clause.start, other.clause.end)
@@ -210,6 +229,16 @@ def _is_no_answer(
         return False
     is_left_out = _DOES_NOT.search(reading.text[other.clause.start : other.clause.end].rstrip())
     return bool(is_left_out and _IS_OR_HAS.search(claim.reading.text, mine.start, mine.end))
+
+
+def _both_ended(mine: ClauseMeaning, other: Beside, claim: TextFacts, passage: TextFacts) -> bool:
+    """Whether one of two clauses says that something is no longer so, and the other one that it
+    ended: "no longer supports 3.8", "support for 3.8 was dropped".
+    """
+    sides = (claim, mine), (passage, other.clause)
+    longer = [_NO_LONGER.search(text.reading.text, at.start, at.end) for text, at in sides]
+    ended = [_ENDED.search(text.reading.text, at.start, at.end) for text, at in sides]
+    return bool((longer[0] and ended[1]) or (longer[1] and ended[0]))
 
 
 def _is_excepted(mine: ClauseMeaning, other: Beside, passage: TextFacts) -> bool:

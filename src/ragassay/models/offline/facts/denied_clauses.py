@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ragassay.models.offline.facts.clause_polarity import PolarClause
 from ragassay.models.offline.facts.finding import CONFLICT, Finding, Place
 from ragassay.models.offline.facts.text_facts import TextFacts
+from ragassay.models.offline.facts.unlike import is_set_against
 
 _LEAST, _AHEAD = 0.4, 0.25
 """Share of the claim's clause that a clause of the passages has which says the contrary, and by how
@@ -65,6 +66,7 @@ def _contrary(
 ) -> tuple[int, PolarClause, float] | None:
     """The clause of the passages that says the contrary, with its passage and share."""
     total = sum(words.values())
+    said = claim.reading.text[mine.start : mine.end]
     same, best = 0.0, 0.0
     contrary: tuple[int, PolarClause, float] | None = None
     denies = claim.clause_denies(mine.start)
@@ -74,6 +76,8 @@ def _contrary(
                 continue  # neither says the same nor the contrary
             share = sum(words[stem] * other.stems[stem] for stem in words.keys() & other.stems)
             share /= total
+            if is_set_against(said, passage, other.start):
+                continue
             # "There is no water" is "the water is turned off".
             is_same = denies == passage.clause_denies(other.start)
             if other.denies == mine.denies or is_same:

@@ -29,13 +29,16 @@ from ragassay.models.offline.facts.word_lists import word_set
 _LIGHT = 0.3
 """Weight of a word that says little beside that of one that does."""
 
-BEFORE, BEHIND = 0.7, 0.3
-"""Weight of what stands in a clause of the sentence before one, or behind it."""
+BEFORE, BEHIND, BEYOND = 0.7, 0.3, 0.3
+"""Weight of what stands in a clause of the sentence before one, behind it, or in another sentence
+of a short passage.
+"""
 
 _MIXED = re.compile(
     r"\b(?:not only|not just|no (?:more|less|fewer|later|earlier|sooner|younger|older)"
     r"|no longer than|not (?:more|less|fewer|later|earlier|longer|older|younger) than"
     r"|not (?:to )?exceed|no matter|no doubt|or not"
+    r"|still (?:has|have|had|needs?|is|are) to|(?:has|have|had) (?:yet|still) to"
     r"|not (?:all|every|each|everyone|always|quite|necessarily|yet)|why not)\b"
     r"|\bthan (?!\d|one |two |three |four |five |six |ten |half |a )",
     re.IGNORECASE,
@@ -198,10 +201,11 @@ class Shared(NamedTuple):
 
 
 class Around(NamedTuple):
-    """The items of the other clauses of a sentence."""
+    """The items of the other clauses of a sentence, and of the sentences around it."""
 
     before: Sequence[Item]
     behind: Sequence[Item]
+    beyond: Sequence[Item] = ()
 
 
 def shared(mine: Collection[tuple[Item, float]], own: Sequence[Item], around: Around) -> Shared:
@@ -217,6 +221,8 @@ def shared(mine: Collection[tuple[Item, float]], own: Sequence[Item], around: Ar
             got += BEFORE * value
         elif says_one(around.behind, item):
             got += BEHIND * value
+        elif says_one(around.beyond, item):
+            got += BEYOND * value
     if not total:
         return Shared(0.0, 0.0, (), ())
     return Shared(got / total, of_own / total, tuple(same), tuple(turned))

@@ -19,6 +19,7 @@ from ragassay.models.offline.facts.number_words import SMALL
 from ragassay.models.offline.facts.polarity import are_opposites, is_full_negation, turns
 from ragassay.models.offline.facts.text_facts import TextFacts
 from ragassay.models.offline.facts.units_of_measure import unit_named
+from ragassay.models.offline.facts.unlike import is_set_against
 
 _LEAST_KEPT, _LEAST_SHARE = 3, 0.6
 """Content words that both sentences have in one order, and their share of the claim's."""
@@ -68,6 +69,9 @@ def near_quotes(claim: TextFacts, passages: Sequence[TextFacts]) -> list[Finding
         if not quotes:
             continue
         nearest = max(quotes, key=lambda quote: (quote.kept, -len(quote.words)))
+        said = claim.reading.text[mine[0].start : mine[-1].end]
+        if is_set_against(said, passages[nearest.passage], nearest.words[0].start):
+            continue
         denied = _denied(mine, nearest)
         if denied is not None and not _is_said(nearest, quotes):
             found.append(_finding(claim, passages, nearest.passage, *denied, "negation"))

@@ -46,6 +46,11 @@ CONFLICTS = frozenset(
 )
 """Levels of one thing that do not fit together in an answer that is to stick to its source."""
 
+OVERSTATED = (("most", "some"),)
+"""Level of a claim, and that of the passages which says less. Who says "some" where they say "most"
+is right.
+"""
+
 _REACH, _FAR = 5, 8
 _ANY = frozenset(("any", "anyone", "anybody"))
 _NOT = frozenset(("not", "never", "isn't", "aren't", "don't", "doesn't", "cannot", "can't"))

@@ -17,8 +17,10 @@ from ragassay.models.offline.reading import stem
 SPELLED = 9
 """Significant digits of a number in words, which is as exact as it is."""
 
-COUNT, ORDINAL = "count", "ordinal"
-"""The measures of a number without a unit, and of a place in an order."""
+COUNT, ORDINAL, RESULT = "count", "ordinal", "result"
+"""The measures of a number without a unit, of a place in an order, and of the result of a game with
+the larger number first: "4-2".
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ _BEHIND = (
     (
         "at least",
         r"or (?:more|older|over|above|longer|higher|greater|larger|later|up)"
-        r"|and (?:over|above|older|up)|\+|plus\b|minimum",
+        r"|and (?:over|above|older|up)|\+|plus\b(?! (?:an?|the|one|two|your|any|\d))|minimum",
     ),
     (
         "at most",
@@ -299,13 +301,24 @@ def _read(text: str, match: re.Match[str]) -> Quantity | None:
         further = _NUMBER.match(text, between.end())
         if further and _joins(text, match, between.group().strip(), further):
             value = _value(further)
-            if value is not None:
+            is_choice = between.group().strip().lower() == "or"
+            if value is not None and (not is_choice or _are_next(first, value)):
                 end, second, last = further.end(), value, further
                 if last["magnitude"] and not match["magnitude"] and first < second:
                     first *= _magnitude(last)
     unit_name, unit_end = _unit(text, end, last["prefix"] or match["prefix"])
     unit = unit_named(unit_name) or Unit(COUNT, 1.0)
+    if not unit_name and first > second and _is_result(text[match.start() : end]):
+        unit = Unit(RESULT, 1.0)
     return _quantity(text, match, unit_end, (first, second), unit_name, unit)
+
+
+_RESULT = re.compile(r"\d{1,3}[-–]\d{1,3}")
+
+
+def _is_result(written: str) -> bool:
+    """Whether two numbers are written as the result of a game is."""
+    return _RESULT.fullmatch(written) is not None
 
 
 def _quantity(
@@ -377,7 +390,17 @@ def _joins(text: str, match: re.Match[str], word: str, further: re.Match[str]) -
     before = text[max(0, match.start() - 9) : match.start()].lower()
     if word.lower() == "and":
         return before.endswith("between ")
-    return word.lower() != "or"
+    return word.lower() != "or" or not (match["prefix"] or further["prefix"])
+
+
+_LARGEST_CHOICE = 12
+
+
+def _are_next(first: Fraction, second: Fraction) -> bool:
+    """Whether two small numbers follow each other, so that "or" makes a range of them: "one or two
+    tablets".
+    """
+    return second == first + 1 and second <= _LARGEST_CHOICE and first.denominator == 1
 
 
 def _unit(text: str, end: int, prefix: str | None) -> tuple[str, int]:

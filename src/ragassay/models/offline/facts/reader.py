@@ -42,11 +42,13 @@ from ragassay.models.offline.facts.half_named import half_named
 from ragassay.models.offline.facts.left_behind import left_behind
 from ragassay.models.offline.facts.names import Name, is_short_for, same_name
 from ragassay.models.offline.facts.near_quotes import near_quotes
+from ragassay.models.offline.facts.no_effect import changes_of_unchanged, denied_changes
 from ragassay.models.offline.facts.opposed import opposed_sentences
 from ragassay.models.offline.facts.paired import Paired
 from ragassay.models.offline.facts.polarity import Side
-from ragassay.models.offline.facts.quantifiers import CONFLICTS, Level, fits_share
+from ragassay.models.offline.facts.quantifiers import CONFLICTS, OVERSTATED, Level, fits_share
 from ragassay.models.offline.facts.quantities import COUNT, Quantity, is_turned
+from ragassay.models.offline.facts.rates import Rate, is_one_amount, rates
 from ragassay.models.offline.facts.replaced import replaced_names
 from ragassay.models.offline.facts.roles import turned_roles
 from ragassay.models.offline.facts.same_quantity import (
@@ -61,6 +63,7 @@ from ragassay.models.offline.facts.same_quantity import (
 from ragassay.models.offline.facts.text_facts import TextFacts
 from ragassay.models.offline.facts.told_of_another import ToldOfAnother
 from ragassay.models.offline.facts.turned_clauses import turned_clauses
+from ragassay.models.offline.facts.unlike import is_set_against
 from ragassay.models.offline.facts.unrestricted import unrestricted
 from ragassay.models.offline.features import Rarity
 
@@ -87,6 +90,17 @@ _UNTIL_THEN = {"open": "clos", "clos": "open"}
 
 _WHEN = frozenset(("before", "after"))
 """Opposites of which a negation makes the one the other."""
+
+_EVERY = re.compile(
+    r"\b(?:every (?:\w+ )?(?:hours?|days?|weeks?|months?|years?)"
+    r"|hourly|daily|weekly|monthly|quarterly|yearly|annually)\b",
+    re.IGNORECASE,
+)
+_FROM_THEN_ON = re.compile(r"\bonly\b.*\b(?:once|after|from|past|until)\b", re.IGNORECASE)
+_NOT_YET = re.compile(
+    r"\b(?:(?:has|have|had) (?:still|yet) to|still (?:has|have|had|needs?|is|are) to)\b",
+    re.IGNORECASE,
+)
 
 _AT_TIMES = frozenset(("opposite:open", "opposite:begin", "opposite:arrive"))
 """Concepts whose one side at a time may be the other side until then."""
@@ -123,6 +137,7 @@ class FactReader:
         found: list[Finding | None] = []
         found += [self._number(quantity) for quantity in claim.quantities]
         found += [self._bound(quantity) for quantity in claim.quantities]
+        found += [self._rate(rate) for rate in rates(claim)]
         found += [self._date(date) for date in claim.dates]
         found += [self._name(name) for name in self._names_of_claim]
         found += (
@@ -137,6 +152,7 @@ class FactReader:
         found += left_behind(claim, self._names_of_claim, self._passages, self._names)
         found += replaced_names(claim, self._passages, self._capitals)
         found += self._told_of_others()
+        found += changes_of_unchanged(claim, self._passages)
         found += elsewhere(claim, self._passages, self._weight)
         found += unrestricted(claim, self._passages, self._weight)
         found += [self._direction(quantity) for quantity in claim.quantities]
@@ -144,7 +160,8 @@ class FactReader:
         found += turned_comparisons(claim, self._passages) or turned(
             claim, self._passages, computed_comparisons(claim, self._passages)
         )
-        sides = [self._side(side) for side in claim.sides]
+        denied = denied_changes(claim, self._passages)
+        sides = [self._side(side) for side in claim.sides if not _is_within(side, denied)]
         found += sides
         if not any(sides):  # which name the very word
             found += denied_clauses(claim, self._passages, self._weight)
@@ -171,18 +188,32 @@ class FactReader:
             return None
         said = self._claim.reading.text[mine.start : mine.end].strip("$€£ ").lower()
 
-        def is_said(candidate: Candidate) -> bool:
+        def twin(candidate: Candidate) -> Quantity | None:
             other = _beginning_at(self._passages[candidate.passage].quantities, candidate.start)
             here = (each for each in self._claim.quantities if each is not mine)
-            return any(same_quantity(each, other) for each in here)
+            return next((each for each in here if same_quantity(each, other)), None)
 
         return self._finding(
             "number",
             mine,
             candidates,
             may_be_absent=said not in self._known_words and not may_be_told_otherwise(mine),
-            is_said=is_said,
+            twin=twin,
         )
+
+    def _rate(self, mine: Rate) -> Finding | None:
+        """ "50 cents a week" against "50 cents a day"."""
+        candidates: list[Candidate] = []
+        for number, passage in enumerate(self._passages):
+            for other in rates(passage):
+                if is_one_amount(mine, other):
+                    same = mine.unit == other.unit
+                    candidates.append(Candidate(number, other.start, other.end, same))
+        if any(candidate.same for candidate in candidates):
+            return None
+        if mine.times and any(_EVERY.search(each.reading.text) for each in self._passages):
+            return None  # "once a quarter" is "every three months"
+        return self._finding("number", mine, candidates)
 
     def _bound(self, mine: Quantity) -> Finding | None:
         """ "At least" against "at most" of one number."""
@@ -242,13 +273,13 @@ class FactReader:
             candidates = [each for each in candidates if each.same or each.is_whole]
         said = self._claim.reading.text[mine.start : mine.end].lower()
 
-        def is_said(candidate: Candidate) -> bool:
+        def twin(candidate: Candidate) -> Date | None:
             other = _beginning_at(self._passages[candidate.passage].dates, candidate.start)
             here = (each for each in self._claim.dates if each is not mine)
-            return any(each.agrees(other) for each in here)
+            return next((each for each in here if each.agrees(other)), None)
 
         may_be_absent = said not in self._known_words and not self._is_aside(mine)
-        return self._finding("date", mine, candidates, may_be_absent=may_be_absent, is_said=is_said)
+        return self._finding("date", mine, candidates, may_be_absent=may_be_absent, twin=twin)
 
     def _closes_then(self, mine: Date, passage: TextFacts, other: Date) -> bool:
         """Whether one of two is a time until which something is open, the other when it closes."""
@@ -313,14 +344,20 @@ class FactReader:
             return None  # told by which is more than which
         if mine.word.lower in _WHEN and self._claim.denies(mine.word.start):
             return None  # "Not before a restart" is "only after" it.
+        if _NOT_YET.search(self._claim.reading.text, *self._claim.sentence(mine.word.start)):
+            return None  # "Still has to agree" is "has not agreed".
         # "Open until 9 pm" is "closes at 9 pm".
         if mine.concept in _AT_TIMES and any(d.minutes is not None for d in self._claim.dates):
             return None
         candidates: list[Candidate] = []
         opposed = self._opposed.get(mine.word.sentence, frozenset())
+        reading = self._claim.reading
+        said = reading.text[slice(*reading.clauses[mine.word.clause])]
         for number, passage in enumerate(self._passages):
             for other in passage.sides_by_concept.get(mine.concept, ()):
                 if (number, other.word.sentence) not in opposed:
+                    if is_set_against(said, passage, other.word.start):
+                        continue
                     same = self._same_side(mine, passage, other)
                     start, end = other.word.start, other.word.end
                     candidates.append(Candidate(number, start, end, same))
@@ -358,7 +395,9 @@ class FactReader:
             return True
         if self._claim.compares(mine.word.start):  # "not take more than 80 mg"
             return True
-        if mine.opposite_named and other.word.stem != mine.word.stem:
+        # "Only increased once two years are over", "not raised in the first two years".
+        is_one_side = mine.negated != other.negated and self._begins_later(mine.word)
+        if mine.opposite_named and other.word.stem != mine.word.stem and not is_one_side:
             return False
         if mine.word.stem == other.word.stem and (
             self._claim.clause_denies(mine.word.start) == passage.clause_denies(other.word.start)
@@ -371,6 +410,11 @@ class FactReader:
             return True
         both = in_sentence and there_in_sentence
         return bool(both) and in_sentence % 2 == there_in_sentence % 2
+
+    def _begins_later(self, word: Word) -> bool:
+        """Whether the sentence of a word says from when on something holds."""
+        text = self._claim.reading.text
+        return _FROM_THEN_ON.search(text, *self._claim.sentence(word.start)) is not None
 
     def _level(self, mine: Level) -> Finding | None:
         candidates: list[Candidate] = []
@@ -390,22 +434,22 @@ class FactReader:
     def _finding(
         self,
         rule: str,
-        mine: Quantity | Date | Name | Word,
+        mine: Quantity | Date | Name | Word | Rate,
         candidates: Iterable[Candidate],
         *,
         may_be_absent: bool = False,
-        is_said: Callable[[Candidate], bool] | None = None,
+        twin: Callable[[Candidate], _Fact | None] | None = None,
     ) -> Finding | None:
         """A conflict where what denies the fact is nearer to it than what agrees; absent where
-        nothing agrees. is_said: whether the claim says elsewhere what a candidate says: of two
-        values that it has both, either may be meant.
+        nothing agrees. twin: the fact of the claim that says elsewhere what a candidate says: of
+        two values that it has both, either may be meant.
         """
         matches = self._matches(mine.start, mine.end, candidates)
         agreeing = max((m for m in matches if m.candidate.same), key=_score, default=None)
         denied = (m for m in matches if m.candidate.same is False)
         denying = max(denied, key=attrgetter("score"), default=None)
         said = self._claim.reading.text[mine.start : mine.end]
-        if denying is not None and self._outweighs(rule, denying, agreeing, is_said):
+        if denying is not None and self._outweighs(rule, denying, agreeing, twin):
             number, start, end = denying.candidate[:3]
             passage = self._passages[number]
             found = passage.reading.text[start:end]
@@ -420,7 +464,7 @@ class FactReader:
         rule: str,
         denying: Match,
         agreeing: Match | None,
-        is_said: Callable[[Candidate], bool] | None,
+        twin: Callable[[Candidate], _Fact | None] | None,
     ) -> bool:
         margin = MARGINS[rule]
         if denying.score < margin.least:
@@ -430,9 +474,20 @@ class FactReader:
         ahead = margin.ahead
         if self._in_one_sentence(denying.candidate, agreeing.candidate):
             ahead = margin.in_sentence
-        if is_said is not None and is_said(denying.candidate):
+        other = twin(denying.candidate) if twin is not None else None
+        if other is not None:
             ahead = BOTH_SAID
+            if self._fit_as_told(other, denying, agreeing):
+                return False
         return denying.score - _score(agreeing) >= ahead
+
+    def _fit_as_told(self, twin: _Fact, denying: Match, agreeing: Match) -> bool:
+        """Whether two facts of the claim fit two of the passages better as they are told than
+        exchanged.
+        """
+        both = [agreeing.candidate, denying.candidate]
+        exchanged_one, told = self._matches(twin.start, twin.end, both)
+        return _score(agreeing) + told.score >= denying.score + exchanged_one.score
 
     def _matches(self, start: int, end: int, candidates: Iterable[Candidate]) -> list[Match]:
         weights = dict(self._claim.near(start, end))
@@ -538,6 +593,11 @@ class FactReader:
                     yield Candidate(number, other.start, other.end, False)
 
 
+def _is_within(side: Side, places: Iterable[tuple[int, int]]) -> bool:
+    """Whether a word stands in one of these places."""
+    return any(start <= side.word.start < end for start, end in places)
+
+
 def _denies_bound(text: TextFacts, quantity: Quantity) -> bool:
     """Whether what holds within a bound is denied, and the bound not turned by that."""
     return text.denies(quantity.start) and not is_turned(text.reading.text, quantity.start)
@@ -614,7 +674,8 @@ def _score(match: Match) -> float:
 def _same_level(mine: Level, other: Level) -> bool | None:
     if mine.level == other.level:
         return True
-    return False if frozenset((mine.level, other.level)) in CONFLICTS else None
+    levels = mine.level, other.level
+    return False if frozenset(levels) in CONFLICTS or levels in OVERSTATED else None
 
 
 def _beside(reading: Reading, name: Name) -> tuple[str, str]:

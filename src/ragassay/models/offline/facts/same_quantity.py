@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Sequence
 from itertools import product
 
-from ragassay.models.offline.facts.quantities import COUNT, ORDINAL, Quantity
+from ragassay.models.offline.facts.quantities import COUNT, ORDINAL, RESULT, Quantity
 
 _MOST_STATED = 80
 """Numbers of the passages; among more of them nearly every number is a sum of two."""
@@ -43,7 +43,9 @@ def same_quantity(mine: Quantity, other: Quantity) -> bool | None:
         # Rooms 214 and 241 are two, however near; and room 214 is no page.
         return close(mine.low, other.low) if mine.label == other.label else None
     if mine.measure in (COUNT, ORDINAL) and not _one_noun(mine, other):
-        return True if equal(mine, other) else None
+        return True if _same_ends(mine, other) else None
+    if mine.measure == RESULT:
+        return _same_ends(mine, other)
     if mine.is_range or other.is_range:
         return _same_range(mine, other)
     return equal(mine, other) or _is_just_beyond(mine, other)
@@ -77,6 +79,8 @@ def _same_across_measures(mine: Quantity, other: Quantity) -> bool | None:
         return equal(mine, other)
     if {mine.measure, other.measure} == {"temperature", "angle or temperature"}:
         return close(mine.written, other.written)
+    if RESULT in (mine.measure, other.measure):
+        return True if _same_ends(mine, other) else None
     share, count = (mine, other) if mine.measure == "percent" else (other, mine)
     if share.measure == "percent" and count.measure == COUNT and 0 < count.low < 1:
         return True if _is_share(share.low, 100 * count.low) else None
@@ -85,7 +89,7 @@ def _same_across_measures(mine: Quantity, other: Quantity) -> bool | None:
     if COUNT not in (mine.measure, other.measure):
         # "118 litres" and "118 kWh" are two things.
         both = mine.measure.startswith("money") and other.measure.startswith("money")
-        return False if both else None
+        return False if both or _is_of_one_stuff(mine, other) else None
     if _may_lack_unit(mine, other):
         return True
     return None
@@ -249,13 +253,30 @@ def _are_millions(short: Quantity, full: Quantity) -> bool:
     return short.unit == "m" and close(short.written * 1e6, full.written)
 
 
+_OF_STUFF = frozenset(("mass", "volume"))
+
+
+def _is_of_one_stuff(mine: Quantity, other: Quantity) -> bool:
+    """Whether two amounts are of one stuff, by weight the one and by volume the other: "10 g of
+    salt", "10 tablespoons of salt".
+    """
+    return {mine.measure, other.measure} == _OF_STUFF and mine.nouns[:1] == other.nouns[:1] != ()
+
+
+def _same_ends(mine: Quantity, other: Quantity) -> bool:
+    """Whether two quantities are equal, ranges at both ends."""
+    if mine.is_range or other.is_range:
+        return close(mine.low, other.low) and close(mine.high, other.high)
+    return equal(mine, other)
+
+
 def _one_noun(mine: Quantity, other: Quantity) -> bool:
     return not set(mine.nouns[:2]).isdisjoint(other.nouns[:2])
 
 
 def _same_range(mine: Quantity, other: Quantity) -> bool | None:
     if mine.is_range and other.is_range:
-        return close(mine.low, other.low) and close(mine.high, other.high)
+        return _same_ends(mine, other)
     around, single = (mine, other) if mine.is_range else (other, mine)
     # A value within a range may be one of it, and may be another thing.
     return None if around.low <= single.low <= around.high else False

@@ -52,13 +52,27 @@ def segments(text: TextFacts, names: Sequence[Name]) -> list[Segment]:
         before = found[-1] if found and found[-1].sentence == sentence else None
         stems = text.stems_by_clause.get(clause, frozenset())
         own = tuple(named.get(clause, ()))
-        if before is not None and not (own and before.names):
+        is_named = before is not None and _names_the_doer(text, before, own)
+        if before is not None and (is_named or not (own and before.names)):
             found[-1] = before._replace(names=before.names + own, stems=before.stems | stems)
             continue
         if before is not None and _lacks_verb(text.reading.words_in(start, end), own):
             stems |= before.stems.difference(*(_stems_of(text, name) for name in before.names))
         found.append(Segment(sentence, start, own, stems))
     return found
+
+
+def _names_the_doer(text: TextFacts, before: Segment, own: Sequence[Name]) -> bool:
+    """Whether a name only says who a person is: "the landlord, Nora Feld, pays"."""
+    if not own or not before.names:
+        return False
+    written, doer, name = text.reading.text, before.names[-1], own[0]
+    is_doer = written[doer.start].islower()
+    return (
+        is_doer
+        and written[doer.end : name.start] == ", "
+        and written[name.end : name.end + 1] == ","
+    )
 
 
 def _stems_of(text: TextFacts, name: Name) -> Iterator[str]:
