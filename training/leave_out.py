@@ -10,8 +10,8 @@ weights of the first stage, which uses no text of any measured set but the publi
 scifact, or at --start, such as those after the entailment pack, which has none (`--replay`: a third
 of it again). wice, begin and ragtruth_qa are in no training; for wice the line is fitted without
 it. Needs stage1.safetensors and the model.safetensors of the whole training in --out. Writes the
-networks there, and benchmarks/results/offline_loso.json, which the benchmark shows. As long as three times the second
-stage; with --in-no-training those three sets alone, in minutes.
+networks there, and benchmarks/results/offline_loso.json, which the benchmark shows. As long as
+three times the second stage; with --in-no-training those three sets alone, in minutes.
 """
 
 from __future__ import annotations

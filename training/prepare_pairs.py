@@ -37,7 +37,6 @@ from training.offline_data import (  # noqa: E402
 from training.pairs import LENGTH, Maker, Pair  # noqa: E402
 from training.synthetic import curriculum  # noqa: E402
 
-
 WEIGHTS = ROOT / "src/ragassay/models/offline/weights"
 SEED = 20261121
 # Made examples are read in shorter windows: their passages are short, and there are many.
