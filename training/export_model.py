@@ -167,7 +167,7 @@ def pairs_of(
         if task == "support":
             places = parts(call.text, lambda text: len(tokenizer.ids(text, LONGEST_TEXT + 1)))
         made = (
-            network_input(task, call.text[start:end], passage_index, rare, tokenizer)
+            network_input(call.text[start:end], passage_index, rare, tokenizer)
             for start, end in places
         )
         if read := [one for one in made if one is not None]:

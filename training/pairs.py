@@ -21,7 +21,7 @@ from ragassay.core import MatchCall
 from ragassay.models.offline.engine import RARITY, rarity
 from ragassay.models.offline.features import TASKS, Rarity
 from ragassay.models.offline.reading import PassageIndex, PassageIndexes
-from ragassay.models.offline.windows import ROOMS, choose, parts
+from ragassay.models.offline.windows import ROOM, choose, parts
 
 START, END, PAD = 101, 102, 0
 # Tokens of a whole input; of the text (claim, question) at most so many.
@@ -50,13 +50,10 @@ class Pair(NamedTuple):
 
 
 class Maker:
-    """Examples to Pairs, with the vocabulary and the word counts of the package's weights.
-
-    length: tokens of an input at most. room: of its window, None: as the package reads the task.
-    """
+    """Examples to Pairs, with the vocabulary and the word counts of the package's weights."""
 
     def __init__(
-        self, weights: Path, tokenizer: Path, *, length: int = LENGTH, room: int | None = None
+        self, weights: Path, tokenizer: Path, *, length: int = LENGTH, room: int = ROOM
     ) -> None:
         self._tokenizer = Tokenizer.from_file(str(tokenizer))
         self._tokenizer.no_truncation()
@@ -100,7 +97,7 @@ class Maker:
             for at, (start, end) in enumerate(encoded.offsets[: len(text)]):
                 faults[at] = any(start < high and low < end for low, high in example.spans)
         passage_index = self.passage_index(call)
-        room = min(self._room or ROOMS[call.task], self._length - 3 - len(text))
+        room = min(self._room, self._length - 3 - len(text))
         units = choose(
             call.text,
             passage_index,

@@ -37,6 +37,8 @@ from training.offline_data import (  # noqa: E402
 from training.pairs import LENGTH, Maker, Pair  # noqa: E402
 from training.synthetic import curriculum  # noqa: E402
 
+from ragassay.models.offline.windows import ROOM  # noqa: E402
+
 WEIGHTS = ROOT / "src/ragassay/models/offline/weights"
 SEED = 20261121
 # Made examples are read in shorter windows: their passages are short, and there are many.
@@ -60,10 +62,9 @@ def set_aside(example: Example) -> bool:
     return example.call.task == "support" and zlib.crc32(f"made {example.group}".encode()) % 30 == 0
 
 
-def parts(data: Path) -> dict[str, tuple[Callable[[], Iterable[Example]], int, int | None]]:
-    """What is prepared: name -> (its examples, tokens of an input and of its window at most; None:
-    as the package reads the task). What is fitted on has longer windows than what is judged later:
-    the same rows with more distractors.
+def parts(data: Path) -> dict[str, tuple[Callable[[], Iterable[Example]], int, int]]:
+    """What is prepared: name -> (its examples, tokens of an input and of its window at most). What
+    is fitted on has longer windows than what is judged later: the same rows with more distractors.
     """
     return {
         "train": (
@@ -74,10 +75,10 @@ def parts(data: Path) -> dict[str, tuple[Callable[[], Iterable[Example]], int, i
         "dev": (
             lambda: [*support_dev(data), *relevance(data, "dev"), *answer(data, "dev")],
             LENGTH,
-            None,
+            ROOM,
         ),
         "made": (lambda: [e for e in made(data) if not set_aside(e)], MADE_LENGTH, MADE_LENGTH),
-        "made_dev": (lambda: [e for e in made(data) if set_aside(e)], LENGTH, None),
+        "made_dev": (lambda: [e for e in made(data) if set_aside(e)], LENGTH, ROOM),
     }
 
 

@@ -1,7 +1,7 @@
 """Speed of the offline model, alone in one process with its weights loaded.
 
 Three shapes: what the network reads at most at once, a claim and a window of 384 tokens together; a
-claim as it is judged, with a passage of 357 tokens of which a window of 128 is read, twice where
+claim as it is judged, with a passage of 357 tokens of which a window of 224 is read, twice where
 the words make two sentences; and a row of the triad (4 contexts of 100 words, 4 claims, a question,
 the response). No text is used twice, so that no cache helps.
 """

@@ -307,9 +307,7 @@ class TestRepeatable:
             for text in (TOWER, RIVER, TOWER * 9)
         ]
         read = [
-            network_input(
-                "support", "It is 330 metres tall.", passage_index, engine.rarity, engine.tokenizer
-            )
+            network_input("It is 330 metres tall.", passage_index, engine.rarity, engine.tokenizer)
             for passage_index in passage_indexes
         ]
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +16,7 @@ from ragassay.models.offline.windows import (
     LONGEST,
     LONGEST_TEXT,
     MOST_PARTS,
-    ROOMS,
+    ROOM,
     choose,
     network_input,
     parts,
@@ -44,26 +43,22 @@ def said(ids: tuple[int, ...]) -> str:
 
 def test_short_passages_are_read_whole_and_in_order() -> None:
     found = network_input(
-        "support", "Who kept it?", read(("One two. Three four.", "Five six.")), RARITY, TOKENIZER
+        "Who kept it?", read(("One two. Three four.", "Five six.")), RARITY, TOKENIZER
     )
     assert found is not None
     assert said(found.ids) == "[CLS] who kept it ? [SEP] one two . three four . five six . [SEP]"
     assert said(found.ids[1 : 1 + found.text]) == "who kept it ?"
 
 
-@pytest.mark.parametrize(("task", "room"), [("support", 128), ("relevance", 224), ("answer", 224)])
-def test_of_long_passages_the_sentence_with_the_rare_words_is_read_wherever_it_stands(
-    task: str, room: int
-) -> None:
-    assert ROOMS[task] == room
+def test_of_long_passages_the_sentence_with_the_rare_words_is_read_wherever_it_stands() -> None:
     for at in (0, 40, 80):
         passage = " ".join([*FILLER[:at], FACT, *FILLER[at:]])
         found = network_input(
-            task, "The keeper of the lighthouse was Amundsen.", read((passage,)), RARITY, TOKENIZER
+            "The keeper of the lighthouse was Amundsen.", read((passage,)), RARITY, TOKENIZER
         )
         assert found is not None
         assert "the lighthouse keeper was called am" in said(found.ids)
-        assert room - 20 < len(found.ids) - found.text - 3 <= room
+        assert ROOM - 20 < len(found.ids) - found.text - 3 <= ROOM
 
 
 def test_the_neighbours_of_a_sentence_come_before_others() -> None:
@@ -97,11 +92,11 @@ def test_a_neighbour_in_another_passage_is_none() -> None:
 
 
 def test_long_texts_and_sentences_are_cut_and_leave_each_other_room() -> None:
-    found = network_input("relevance", "word " * 5000, read(("rain " * 5000,)), RARITY, TOKENIZER)
+    found = network_input("word " * 5000, read(("rain " * 5000,)), RARITY, TOKENIZER)
     assert found is not None
     assert found.text == LONGEST_TEXT
     assert LONGEST - 70 < len(found.ids) <= LONGEST
-    unbroken = network_input("relevance", "rain", read(("x" * 100_000,)), RARITY, TOKENIZER)
+    unbroken = network_input("rain", read(("x" * 100_000,)), RARITY, TOKENIZER)
     assert unbroken is not None
     assert len(unbroken.ids) <= LONGEST
 
@@ -162,7 +157,7 @@ def test_nothing_to_read_is_no_pair() -> None:
         ("\x00", ("a",)),
         ("a", ("\x00",)),
     ):
-        assert network_input("support", text, read(passages), RARITY, TOKENIZER) is None
+        assert network_input(text, read(passages), RARITY, TOKENIZER) is None
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -171,7 +166,7 @@ def test_nothing_to_read_is_no_pair() -> None:
     st.lists(st.text(st.characters(), max_size=80), max_size=3),
 )
 def test_any_texts_make_a_pair_of_a_known_form_or_none(text: str, passages: list[str]) -> None:
-    found = network_input("support", text, read(tuple(passages)), RARITY, TOKENIZER)
+    found = network_input(text, read(tuple(passages)), RARITY, TOKENIZER)
     if found is not None:
         ids = found.ids
         assert (ids[0], ids[found.text + 1], ids[-1]) == (

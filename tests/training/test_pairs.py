@@ -49,16 +49,14 @@ def test_an_example_is_read_as_the_package_reads_the_call(
     engine = Engine.load(WEIGHTS)
     call = MatchCall("support", claim, passages)
     (made,) = maker.pairs([Example("set", "set:1", call, 1)], apart=True)
-    read = network_input(
-        "support", claim, engine.passage_index(call), engine.rarity, engine.tokenizer
-    )
+    read = network_input(claim, engine.passage_index(call), engine.rarity, engine.tokenizer)
     assert read is not None
     assert (tuple(made.ids.tolist()), made.text) == (read.ids, read.text)
     places = parts(claim, lambda text: len(engine.tokenizer.ids(text, LONGEST_TEXT + 1)))
     assert len(made.sentences) == (len(places) if len(places) > 1 else 0)
     for one, (start, end) in zip(made.sentences, places, strict=False):
         part = network_input(
-            "support", claim[start:end], engine.passage_index(call), engine.rarity, engine.tokenizer
+            claim[start:end], engine.passage_index(call), engine.rarity, engine.tokenizer
         )
         assert part is not None
         assert tuple(one.ids.tolist()) == part.ids

@@ -316,7 +316,7 @@ class Engine:
             )
         read: list[tuple[int, int, NetworkInput]] = []
         for start, end in places:
-            part = network_input(task, text[start:end], passage_index, self.rarity, self.tokenizer)
+            part = network_input(text[start:end], passage_index, self.rarity, self.tokenizer)
             if part is not None:
                 read.append((start, end, part))
         return read

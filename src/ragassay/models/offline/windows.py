@@ -7,7 +7,7 @@ neighbours, in the order of the passages, as many as fit. Short passages are rea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -21,9 +21,8 @@ from ragassay.models.offline.wordpiece import WordPiece
 LONGEST = 384
 # Tokens of the text among them at most.
 LONGEST_TEXT = 160
-# Tokens of a window at most, by task: on development rows longer ones judge no better, and take
-# time (docs/decisions/0011-training-the-judge.md).
-ROOMS: Mapping[str, int] = {"support": 128, "relevance": 224, "answer": 224}
+# Tokens of a window at most: on development rows longer ones judge no better, and take time.
+ROOM = 224
 # Words of a text that are looked up; the window of a longer text is chosen by its beginning.
 _MOST_WORDS = 512
 # Share of each neighbour's score that a sentence gets on top of its own.
@@ -85,11 +84,11 @@ class NetworkInput(NamedTuple):
 
 
 def network_input(
-    task: str, text: str, passage_index: PassageIndex, rarity: Rarity, tokenizer: WordPiece
+    text: str, passage_index: PassageIndex, rarity: Rarity, tokenizer: WordPiece
 ) -> NetworkInput | None:
     """The text beside its window; None when there is nothing to read on a side."""
     text_ids = tokenizer.ids(text, LONGEST_TEXT)
-    room = min(ROOMS[task], LONGEST - 3 - len(text_ids))
+    room = min(ROOM, LONGEST - 3 - len(text_ids))
     read: dict[int, tuple[int, ...]] = {}
 
     def size(unit: int) -> int:
