@@ -179,6 +179,27 @@ AGREEING = {
     ),
     "a change of another thing": ("The supplement improved sleep a little.", _STUDY),
     "no change": ("The supplement did not improve memory.", _STUDY),
+    "what another policy changed": (
+        "The new policy reduced waste.",
+        "The old policy had no effect on waste. The new policy reduced waste.",
+    ),
+    "a change for others": (
+        "The supplement improved memory in children.",
+        "The supplement had no effect on memory in adults, but it improved memory in children.",
+    ),
+    "a change that was hoped for": (
+        "Researchers had hoped that the supplement would improve memory.",
+        _STUDY,
+    ),
+    "most beside some": ("Most shops close at eight.", "Some shops close at six, most at eight."),
+    "once where it is each": (
+        "The bed linen is washed once a week.",
+        "The bed linen is washed each week. Wash the curtains once a year.",
+    ),
+    "an amount told twice": (
+        "The annual bonus is 2,000 euros a year.",
+        "Staff are paid 2,000 euros a month. 2,000 euros is also the bonus for each full year.",
+    ),
     "welcome": ("Dogs are allowed in the hut.", _HUT),
 }
 
@@ -196,6 +217,27 @@ def test_a_fault_of_everyday_texts_is_found_with_its_words(
 @pytest.mark.parametrize(("claim", "passage"), AGREEING.values(), ids=AGREEING.keys())
 def test_an_everyday_rewording_is_no_fault(checker: FactChecker, claim: str, passage: str) -> None:
     assert findings(checker, claim, passage) == []
+
+
+def test_unlike_is_of_a_word_and_not_of_letters(checker: FactChecker) -> None:
+    told = findings(checker, "Coffee is served by the team.", "Unlike tea, coffee is not served.")
+    assert [each.rule for each in told] == ["negation"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2 euros da\u0131ly",
+        "Auguſt 5, on a ſunday",
+        "the ſixth",
+        f"{'9' * 4000} euros",
+        "5 \u212am",
+    ],
+)
+def test_letters_that_only_look_like_others_and_endless_numbers_are_read(
+    checker: FactChecker, text: str
+) -> None:
+    assert findings(checker, text, text) == []
 
 
 def test_a_plus_before_another_thing_is_no_bound() -> None:

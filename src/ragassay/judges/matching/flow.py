@@ -228,10 +228,10 @@ def _judgment(open_request: OpenRequest, replies: Sequence[Reply], quotes: bool)
     flags: tuple[str, ...] = ()
     if name == "answer_relevance" and unanswered and len(unanswered) < len(usable) - 1:
         flags = (PARTS_OPEN,)
-    elif quotes and name == "groundedness" and rating == 0 and not reply.evidence:
-        flags = ("nothing_found",)
     elif _denied(reply):
         flags = (SAYS_OTHERWISE,)
+    elif quotes and name == "groundedness" and rating == 0 and not reply.evidence:
+        flags = ("nothing_found",)
     evidence: tuple[Evidence, ...] = ()
     if name != "entailment":  # a text to compare with is no context
         evidence = verified_evidence(reply, call)

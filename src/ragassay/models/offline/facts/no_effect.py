@@ -24,7 +24,20 @@ _CHANGE = re.compile(
     r"|shorten|lengthen|enhanc|affect|influenc|alter|lessen)(?:e|es|ed|s|en|ens|ened)?\b",
     re.IGNORECASE,
 )
-_ENDS_THING = re.compile(r"[,.;:!?()]|\b(?:but|and|or|in|for|when|if|although|though|while)\b")
+_ENDS = re.compile(r"[.;!?]|$")
+_LIMITS = re.compile(
+    r"[,:()]|\b(?:but|and|or|yet|in|for|at|among|under|over|with|within|when|if|unless|except"
+    r"|until|after|before|although|though|while|whereas)\b",
+    re.IGNORECASE,
+)
+_NOT_PLAIN = re.compile(
+    r"\b(?:whether|if|hop\w+|expect\w*|test\w*|stud\w+|tri\w+|aim\w*|meant|suppos\w+|claim\w*"
+    r"|belie\w+|idea|assum\w+|(?:un)?likely|may|might|could|would|should|refut\w+|false|wrong"
+    r"|myth|doubt\w*)\b",
+    re.IGNORECASE,
+)
+"""What makes a clause that tells a change no plain one."""
+
 _MOST_WORDS = 3
 """Content words of what is not changed."""
 
@@ -40,8 +53,15 @@ class _Unchanged(NamedTuple):
 def changes_of_unchanged(claim: TextFacts, passages: Sequence[TextFacts]) -> list[Finding]:
     """The first clause of the claim that tells a change of what the passages say is not changed."""
     text = claim.reading.text
+    if _NOT_PLAIN.search(text):
+        return []
+    changed: list[frozenset[str]] = []
+    for passage in passages:
+        changed += passage.once(_changed)
     for clause, number, each in _met(claim, passages):
         if clause.denies or clause.is_mixed or clause.is_condition:
+            continue
+        if any(each.thing <= stems for stems in changed):
             continue
         passage = passages[number]
         place = Place(number, *passage.sentence(each.start))
@@ -67,23 +87,40 @@ def _met(
         before = _stems(claim, clause.start, change.start())
         behind = _stems(claim, change.end(), clause.end)
         for number, passage in enumerate(passages):
-            for each in _unchanged(passage):
+            for each in passage.once(_unchanged):
                 # "Improved memory", and "memory was improved by it".
-                is_active = each.thing <= behind and not each.by.isdisjoint(before)
-                is_passive = each.thing <= before and not each.by.isdisjoint(behind)
+                is_active = each.thing <= behind and each.by <= before
+                is_passive = each.thing <= before and each.by <= behind
                 if is_active or is_passive:
                     yield clause, number, each
 
 
-def _unchanged(passage: TextFacts) -> Iterator[_Unchanged]:
+def _unchanged(passage: TextFacts) -> tuple[_Unchanged, ...]:
+    """What a passage says is not changed, without any limit."""
     text = passage.reading.text
+    found: list[_Unchanged] = []
     for match in _NO_EFFECT.finditer(text):
         start, end = passage.sentence(match.start())
-        stop = _ENDS_THING.search(text, match.end(), end)
-        thing = _stems(passage, match.end(), stop.start() if stop else end)
+        stop = _ENDS.search(text, match.end(), end)
+        last = stop.start() if stop else end
+        if _LIMITS.search(text, match.end(), last):
+            continue
+        thing = _stems(passage, match.end(), last)
         by = _stems(passage, start, match.start())
         if by and 0 < len(thing) <= _MOST_WORDS:
-            yield _Unchanged(thing, by - thing, match.start())
+            found.append(_Unchanged(thing, by - thing, match.start()))
+    return tuple(found)
+
+
+def _changed(passage: TextFacts) -> tuple[frozenset[str], ...]:
+    """The stems of each sentence of a passage that tells a change."""
+    text = passage.reading.text
+    denied = [match.span() for match in _NO_EFFECT.finditer(text)]
+    found: list[frozenset[str]] = []
+    for match in _CHANGE.finditer(text):
+        if not any(start <= match.start() < end for start, end in denied):
+            found.append(_stems(passage, *passage.sentence(match.start())))
+    return tuple(found)
 
 
 def _stems(text: TextFacts, start: int, end: int) -> frozenset[str]:

@@ -209,7 +209,7 @@ def _start(quantity: Quantity) -> int:
 
 def _spoken(text: str, amount: SpokenAmount) -> Quantity:
     """The quantity that several words tell."""
-    value, place = float(amount.value), (amount.start, amount.end)
+    value, place = _float(Fraction(amount.value)), (amount.start, amount.end)
     if not amount.unit:
         return Quantity(*place, value, value, ORDINAL, "", "", False, SPELLED, value, ("quarter",))
     of_verb = amount.unit == CHANGE
@@ -294,7 +294,7 @@ def _read(text: str, match: re.Match[str]) -> Quantity | None:
     if first is None:
         return None
     if match["ordinal"] or match["order"]:
-        return _ordinal(text, match, float(first))
+        return _ordinal(text, match, _float(first))
     end, second, last = match.end(), first, match
     between = _BETWEEN.match(text, end)
     if between:
@@ -321,6 +321,14 @@ def _is_result(written: str) -> bool:
     return _RESULT.fullmatch(written) is not None
 
 
+def _float(value: Fraction) -> float:
+    return float(min(value, _LARGEST))
+
+
+_LARGEST = Fraction(10**200)
+"""A number of more digits counts as this: no float holds one of a thousand digits."""
+
+
 def _quantity(
     text: str,
     match: re.Match[str],
@@ -329,7 +337,7 @@ def _quantity(
     unit_name: str,
     unit: Unit,
 ) -> Quantity:
-    low, high = sorted(float(value) * unit.factor + unit.offset for value in values)
+    low, high = sorted(_float(value) * unit.factor + unit.offset for value in values)
     before = text[max(0, match.start() - 40) : match.start()]
     about = _ABOUT.search(before)
     bound = _bound(text, before[: about.start()] if about else before, end)
@@ -343,7 +351,7 @@ def _quantity(
         bound if low == high else "",
         about is not None,
         _digits(match),
-        float(values[0]),
+        _float(values[0]),
         _nouns(text, end),
         _label(before) if low == high and unit.measure == COUNT else "",
         _is_change(before[: about.start()] if about else before),

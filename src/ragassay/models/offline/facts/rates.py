@@ -20,7 +20,9 @@ _UNITS = {
     "quarter": "quarter quarterly",
     "year": "year yearly annual annually annum",
 }
-_UNIT_OF = {word: unit for unit, words in _UNITS.items() for word in words.split()}
+_UNIT_OF: dict[str, str] = {}
+for _unit, _words in _UNITS.items():
+    _UNIT_OF |= dict.fromkeys(_words.split(), _unit)
 _ADVERBS = r"hourly|daily|nightly|weekly|monthly|quarterly|yearly|annually"
 _BEHIND = re.compile(
     r"(?:\s(?!per\b|an?\b|each\b|every\b|and\b|or\b|for\b|in\b|on\b|after\b|before\b|within\b)"
@@ -51,8 +53,12 @@ class Rate(NamedTuple):
     times: str = ""
 
 
-def rates(text: TextFacts) -> Iterator[Rate]:
+def rates(text: TextFacts) -> tuple[Rate, ...]:
     """The rates of a text."""
+    return tuple(_rates(text))
+
+
+def _rates(text: TextFacts) -> Iterator[Rate]:
     written = text.reading.text
     for amount in text.quantities:
         if amount.measure == ORDINAL or amount.is_of_verb:

@@ -92,10 +92,12 @@ _WHEN = frozenset(("before", "after"))
 """Opposites of which a negation makes the one the other."""
 
 _EVERY = re.compile(
-    r"\b(?:every (?:\w+ )?(?:hours?|days?|weeks?|months?|years?)"
+    r"\b(?:(?:every|each) (?:\w+ )?(?:hours?|days?|nights?|weeks?|months?|quarters?|years?)"
+    r"|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
     r"|hourly|daily|weekly|monthly|quarterly|yearly|annually)\b",
     re.IGNORECASE,
 )
+_MOST = re.compile(r"\b(?:most|majority|mostly|mainly|usually)\b", re.IGNORECASE)
 _FROM_THEN_ON = re.compile(r"\bonly\b.*\b(?:once|after|from|past|until)\b", re.IGNORECASE)
 _NOT_YET = re.compile(
     r"\b(?:(?:has|have|had) (?:still|yet) to|still (?:has|have|had|needs?|is|are) to)\b",
@@ -137,7 +139,7 @@ class FactReader:
         found: list[Finding | None] = []
         found += [self._number(quantity) for quantity in claim.quantities]
         found += [self._bound(quantity) for quantity in claim.quantities]
-        found += [self._rate(rate) for rate in rates(claim)]
+        found += [self._rate(rate) for rate in claim.once(rates)]
         found += [self._date(date) for date in claim.dates]
         found += [self._name(name) for name in self._names_of_claim]
         found += (
@@ -205,15 +207,25 @@ class FactReader:
         """ "50 cents a week" against "50 cents a day"."""
         candidates: list[Candidate] = []
         for number, passage in enumerate(self._passages):
-            for other in rates(passage):
+            for other in passage.once(rates):
                 if is_one_amount(mine, other):
                     same = mine.unit == other.unit
                     candidates.append(Candidate(number, other.start, other.end, same))
         if any(candidate.same for candidate in candidates):
             return None
+        if mine.amount is not None and self._stands(mine.amount) > len(candidates):
+            return None  # of one of them it is not told for how long: "also the annual bonus"
         if mine.times and any(_EVERY.search(each.reading.text) for each in self._passages):
             return None  # "once a quarter" is "every three months"
         return self._finding("number", mine, candidates)
+
+    def _stands(self, amount: Quantity) -> int:
+        """How often the passages have an amount."""
+        count = 0
+        for passage in self._passages:
+            for other in passage.quantities:
+                count += other.measure == amount.measure and same_quantity(amount, other) is True
+        return count
 
     def _bound(self, mine: Quantity) -> Finding | None:
         """ "At least" against "at most" of one number."""
@@ -426,6 +438,8 @@ class FactReader:
             for other in passage.levels:
                 if other.head.stem == mine.head.stem:
                     same = _same_level(mine, other)
+                    if same is False and _is_also_most(mine, passage, other):
+                        continue
                     candidates.append(Candidate(number, other.word.start, other.word.end, same))
         return self._finding("quantifier", mine.word, candidates)
 
@@ -676,6 +690,15 @@ def _same_level(mine: Level, other: Level) -> bool | None:
         return True
     levels = mine.level, other.level
     return False if frozenset(levels) in CONFLICTS or levels in OVERSTATED else None
+
+
+def _is_also_most(mine: Level, passage: TextFacts, other: Level) -> bool:
+    """Whether a sentence tells of most things beside some: "some shops close at six, most at
+    eight".
+    """
+    if (mine.level, other.level) not in OVERSTATED:
+        return False
+    return _MOST.search(passage.reading.text, *passage.sentence(other.word.start)) is not None
 
 
 def _beside(reading: Reading, name: Name) -> tuple[str, str]:

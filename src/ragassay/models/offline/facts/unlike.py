@@ -16,4 +16,7 @@ def is_set_against(said: str, passage: TextFacts, place: int) -> bool:
     that the words of a claim are on.
     """
     found = _UNLIKE.search(passage.reading.text, *passage.sentence(place))
-    return found is not None and found["thing"].lower() in said.lower()
+    if found is None:
+        return False
+    thing = rf"\b{re.escape(found['thing'])}\b"
+    return re.search(thing, said, re.IGNORECASE) is not None
