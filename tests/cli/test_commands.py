@@ -326,6 +326,7 @@ MISTAKES = {
     "an unknown run": (["show", "nope"], 2, "E0103", "ragassay"),
     "an unknown error code": (["explain", "E9999"], 2, "E0101", "E0301"),
     "an unknown command": (["evalute", "rows.jsonl"], 2, "error", "--help"),
+    "what other tools call it": (["run", "rows.jsonl"], 2, "Did you mean 'evaluate'?", "--help"),
     "a bad number": (["evaluate", "rows.jsonl", "--concurrency", "0"], 2, "E0101", "1"),
     "an unreachable server": (
         ["evaluate", "rows.jsonl", "--judge", "openai:x", "--base-url", "http://127.0.0.1:9/v1"],

@@ -49,8 +49,18 @@ class _Stopped(Exception):
     """A Ctrl-C that no run took: before it began, or after its end."""
 
 
+_EVALUATE = frozenset({"run", "eval", "score", "judge", "measure"})
+"""What other tools call the command that judges rows."""
+
+
 class _Commands(TyperGroup):
     """The commands. A Ctrl-C among them is told: typer leaves with 130 and says nothing."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As typer does; of a name that other tools have it says which command is meant."""
+        if args and args[0] in _EVALUATE:
+            ctx.fail(f"No such command '{args[0]}'. Did you mean 'evaluate'?")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         try:
