@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 
 from ragassay.models.offline.facts.clauses import Word
 from ragassay.models.offline.facts.dates import Date
+from ragassay.models.offline.facts.folding import folded
 from ragassay.models.offline.facts.names import Name, is_short_for, same_word
 from ragassay.models.offline.facts.number_words import SMALL
 from ragassay.models.offline.facts.quantities import COUNT, ORDINAL, Quantity
@@ -220,9 +221,9 @@ class Answer:
 def other_years(text: str) -> Iterator[int]:
     """Years that are written as they are spoken ("nineteen thirty-seven") or cut ("'37")."""
     for match in _SPOKEN_YEAR.finditer(text):
-        century = SMALL[match["century"].lower()]
+        century = SMALL[folded(match["century"])]
         rest = 0
-        for word in re.split(r"[ -]", match["rest"].lower()):
+        for word in re.split(r"[ -]", folded(match["rest"])):
             rest += SMALL.get(word, 0)
         yield 100 * century + rest
     for match in _SHORT_YEAR.finditer(text):

@@ -4,37 +4,13 @@ of all, which is more, and what is no longer so.
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-
-import numpy as np
 import pytest
 
 from ragassay.core import MatchCall
-from ragassay.models.offline import engine, model
 from ragassay.models.offline.facts.checker import FactChecker
-from ragassay.models.offline.facts.finding import Finding
 from ragassay.models.offline.facts.quantities import quantities
-from ragassay.models.offline.features import Rarity
 from ragassay.models.offline.reading import read
-
-WEIGHTS = Path(model.__file__).parent / "weights"
-
-
-@cache
-def rarity() -> Rarity:
-    with np.load(WEIGHTS / engine.RARITY) as stored:
-        return engine.rarity({name: stored[name] for name in stored.files})
-
-
-@pytest.fixture(scope="module")
-def checker() -> FactChecker:
-    return FactChecker(rarity())
-
-
-def findings(checker: FactChecker, claim: str, passage: str) -> list[Finding]:
-    return checker.findings(MatchCall("support", claim, (passage,), None), read((passage,)))
-
+from support.facts import findings
 
 _DOUGH = "Mix 500 g of flour with 12 g of salt and 300 ml of water."
 _GAME = "Elmswell beat Tarn Rovers 3-1 on Sunday in front of 800 people. Tarn had led 1-0."
@@ -238,6 +214,11 @@ def test_letters_that_only_look_like_others_and_endless_numbers_are_read(
     checker: FactChecker, text: str
 ) -> None:
     assert findings(checker, text, text) == []
+
+
+def test_a_fact_is_quoted_letter_by_letter_as_the_claim_writes_it(checker: FactChecker) -> None:
+    (name,) = findings(checker, "Kaſpar Holt opened the bridge.", "The bridge was opened.")
+    assert name.said == "Kaſpar Holt"
 
 
 def test_a_plus_before_another_thing_is_no_bound() -> None:

@@ -4,41 +4,13 @@ only said in other words.
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.core import MatchCall
-from ragassay.models.offline import engine, model
 from ragassay.models.offline.facts.checker import MOST_READ, FactChecker
-from ragassay.models.offline.facts.finding import ABSENT, CONFLICT, Finding
-from ragassay.models.offline.features import Rarity
-from ragassay.models.offline.reading import read
-
-WEIGHTS = Path(model.__file__).parent / "weights"
-
-
-@cache
-def rarity() -> Rarity:
-    with np.load(WEIGHTS / engine.RARITY) as stored:
-        return engine.rarity({name: stored[name] for name in stored.files})
-
-
-@pytest.fixture(scope="module")
-def checker() -> FactChecker:
-    return FactChecker(rarity())
-
-
-def findings(
-    checker: FactChecker, claim: str, *passages: str, question: str | None = None
-) -> list[Finding]:
-    call = MatchCall("support", claim, passages, question)
-    return checker.findings(call, read(passages))
-
+from ragassay.models.offline.facts.finding import ABSENT, CONFLICT
+from support.facts import findings, rarity
 
 _MOTOR = "The guarantee is 5 years on the motor and 2 years on all other parts."
 _SENSE = "The head of sales reports to the finance director."

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 PAD, UNKNOWN, START, END = "[PAD]", "[UNK]", "[CLS]", "[SEP]"
@@ -56,29 +56,27 @@ def _clean(c: str) -> str:
     return f" {c} " if _is_cjk(c) else c
 
 
-class _Cleaned(dict[int, str]):
-    """Each character as `_clean` leaves it."""
-
-    def __missing__(self, point: int) -> str:
-        self[point] = _clean(chr(point))
-        return self[point]
-
-
-_CLEANED = _Cleaned()
-
-
-class _Unmarked(dict[int, str]):
-    """Each character without its accents. One by one: Python brings a long run of accents into
-    order in quadratic time.
+def _unmarked(c: str) -> str:
+    """A character without its accents. One by one: Python brings a long run of accents into order
+    in quadratic time.
     """
+    apart = unicodedata.normalize("NFD", c)
+    return "".join(c for c in apart if unicodedata.category(c) != "Mn")
+
+
+class _Table(dict[int, str]):
+    """What a function makes of each character, for str.translate; made once."""
+
+    def __init__(self, make: Callable[[str], str]) -> None:
+        super().__init__()
+        self._make = make
 
     def __missing__(self, point: int) -> str:
-        apart = unicodedata.normalize("NFD", chr(point))
-        self[point] = "".join(c for c in apart if unicodedata.category(c) != "Mn")
+        self[point] = self._make(chr(point))
         return self[point]
 
 
-_UNMARKED = _Unmarked()
+_CLEANED, _UNMARKED = _Table(_clean), _Table(_unmarked)
 
 
 def _bare(text: str) -> str:

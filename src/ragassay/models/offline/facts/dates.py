@@ -161,7 +161,7 @@ def _add(found: list[Date], match: re.Match[str], date: Date) -> None:
 def _full(match: re.Match[str]) -> Date:
     parts = match.groupdict()
     number = parts.get("number")
-    month = int(number) if number else _MONTHS[str(parts["month"]).lower().rstrip(".")]
+    month = int(number) if number else _MONTHS[folded(str(parts["month"])).rstrip(".")]
     day = int(parts["day"]) if parts.get("day") else None
     year = int(parts["year"]) if parts.get("year") else None
     if parts.get("short_year"):
@@ -171,16 +171,16 @@ def _full(match: re.Match[str]) -> Date:
 
 
 def _month_alone(match: re.Match[str]) -> Date:
-    return Date(*match.span(), month=_MONTHS[match["month"].lower()])
+    return Date(*match.span(), month=_MONTHS[folded(match["month"])])
 
 
 def _weekday(match: re.Match[str]) -> Date:
-    return Date(*match.span(), weekday=_WEEKDAYS[match["weekday"].lower()])
+    return Date(*match.span(), weekday=_WEEKDAYS[folded(match["weekday"])])
 
 
 def _time(match: re.Match[str]) -> Date:
     if match["word"]:
-        return Date(*match.span(), minutes=0 if match["word"].lower() == "midnight" else 720)
+        return Date(*match.span(), minutes=0 if folded(match["word"]) == "midnight" else 720)
     if match["past"] or match["told"]:
         return _spoken(match)
     if match["from"] or match["till"]:
@@ -189,7 +189,7 @@ def _time(match: re.Match[str]) -> Date:
         int(match["hour"] or match["hour24"]),
         int(match["minute"] or match["minute24"] or 0),
     )
-    half = (match["half"] or "").lower()[:1]
+    half = folded(match["half"] or "")[:1]
     if half == "p" and hour < 12:
         hour += 12
     elif half == "a" and hour == 12:
@@ -204,11 +204,11 @@ _PAST |= {"twenty past": 20, "twenty-five past": 25, "": 0}
 
 
 def _spoken(match: re.Match[str]) -> Date:
-    word = (match["spoken"] or match["told"]).lower()
+    word = folded(match["spoken"] or match["told"])
     hour = int(word) if word.isdecimal() else SMALL[word]
-    minutes = 60 * hour + _PAST[(match["past"] or "").lower().removeprefix("a ")]
+    minutes = 60 * hour + _PAST[folded(match["past"] or "").removeprefix("a ")]
     part = _PART_OF_DAY.match(match.string, match.end()) if match["told"] else None
-    if part is not None and part[1].lower() != "morning":
+    if part is not None and folded(part[1]) != "morning":
         minutes = minutes % 720 + 720
     return Date(*match.span(), minutes=minutes, half_named=part is not None)
 

@@ -34,11 +34,14 @@ BEFORE, BEHIND, BEYOND = 0.7, 0.3, 0.3
 of a short passage.
 """
 
+STILL_TO = r"still (?:has|have|had|needs?|is|are) to|(?:has|have|had) (?:yet|still) to"
+"""Expression for what is not yet so."""
+
 _MIXED = re.compile(
     r"\b(?:not only|not just|no (?:more|less|fewer|later|earlier|sooner|younger|older)"
     r"|no longer than|not (?:more|less|fewer|later|earlier|longer|older|younger) than"
     r"|not (?:to )?exceed|no matter|no doubt|or not"
-    r"|still (?:has|have|had|needs?|is|are) to|(?:has|have|had) (?:yet|still) to"
+    rf"|{STILL_TO}"
     r"|not (?:all|every|each|everyone|always|quite|necessarily|yet)|why not)\b"
     r"|\bthan (?!\d|one |two |three |four |five |six |ten |half |a )",
     re.IGNORECASE,

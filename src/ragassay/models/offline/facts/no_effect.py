@@ -24,7 +24,7 @@ _CHANGE = re.compile(
     r"|shorten|lengthen|enhanc|affect|influenc|alter|lessen)(?:e|es|ed|s|en|ens|ened)?\b",
     re.IGNORECASE,
 )
-_ENDS = re.compile(r"[.;!?]|$")
+_ENDS = re.compile(r"[.;!?]")
 _LIMITS = re.compile(
     r"[,:()]|\b(?:but|and|or|yet|in|for|at|among|under|over|with|within|when|if|unless|except"
     r"|until|after|before|although|though|while|whereas)\b",
@@ -80,19 +80,21 @@ def _met(
     claim: TextFacts, passages: Sequence[TextFacts]
 ) -> Iterator[tuple[ClauseMeaning, int, _Unchanged]]:
     """The clauses of the claim on a change of what a passage says is not changed."""
-    for clause in claim.meanings:
+    unchanged: list[tuple[int, _Unchanged]] = []
+    for number, passage in enumerate(passages):
+        unchanged += [(number, each) for each in passage.once(_unchanged)]
+    for clause in claim.meanings if unchanged else ():
         change = _CHANGE.search(claim.reading.text, clause.start, clause.end)
         if change is None:
             continue
         before = _stems(claim, clause.start, change.start())
         behind = _stems(claim, change.end(), clause.end)
-        for number, passage in enumerate(passages):
-            for each in passage.once(_unchanged):
-                # "Improved memory", and "memory was improved by it".
-                is_active = each.thing <= behind and each.by <= before
-                is_passive = each.thing <= before and each.by <= behind
-                if is_active or is_passive:
-                    yield clause, number, each
+        for number, each in unchanged:
+            # "Improved memory", and "memory was improved by it".
+            is_active = each.thing <= behind and each.by <= before
+            is_passive = each.thing <= before and each.by <= behind
+            if is_active or is_passive:
+                yield clause, number, each
 
 
 def _unchanged(passage: TextFacts) -> tuple[_Unchanged, ...]:

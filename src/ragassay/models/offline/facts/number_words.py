@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from ragassay.models.offline.facts.folding import folded
+
 _ONES_TEXT = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
 sixteen seventeen eighteen nineteen
@@ -57,7 +59,7 @@ _WORD = re.compile(r"[a-z]+")
 
 def value_of(words: str) -> Fraction | None:
     """The number that the words say; None where they are no number of this form."""
-    found = _WORD.findall(words.lower())
+    found = _WORD.findall(folded(words))
     part = _part(found)
     if part is not None:
         return part

@@ -209,7 +209,7 @@ def _start(quantity: Quantity) -> int:
 
 def _spoken(text: str, amount: SpokenAmount) -> Quantity:
     """The quantity that several words tell."""
-    value, place = _float(Fraction(amount.value)), (amount.start, amount.end)
+    value, place = _float(amount.value), (amount.start, amount.end)
     if not amount.unit:
         return Quantity(*place, value, value, ORDINAL, "", "", False, SPELLED, value, ("quarter",))
     of_verb = amount.unit == CHANGE
@@ -366,7 +366,7 @@ def _ordinal(text: str, match: re.Match[str], value: float) -> Quantity:
 
 def _value(match: re.Match[str]) -> Fraction | None:
     if match["order"]:
-        return Fraction(number_words.ORDINALS[match["order"].lower()])
+        return Fraction(number_words.ORDINALS[folded(match["order"])])
     if match["words"]:
         return number_words.value_of(match["words"])
     if match["fraction"]:
@@ -380,7 +380,7 @@ def _value(match: re.Match[str]) -> Fraction | None:
 
 
 def _magnitude(match: re.Match[str]) -> int:
-    name = (match["magnitude"] or "").lower()
+    name = folded(match["magnitude"] or "")
     if not name:
         return 1
     if name in _LETTERS:
@@ -416,7 +416,7 @@ def _unit(text: str, end: int, prefix: str | None) -> tuple[str, int]:
     quantity ends.
     """
     if prefix:
-        return PREFIXES[prefix.lower()], end
+        return PREFIXES[folded(prefix)], end
     if end and text[end - 1] in "mMbB" and text[: end - 1].rstrip()[-1:].isdigit():
         # A letter was taken for a magnitude and is a unit.
         end = len(text[: end - 1].rstrip())

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ragassay.models.offline.facts.folding import folded
 from ragassay.models.offline.facts.quantities import COUNT, ORDINAL, Quantity
 from ragassay.models.offline.facts.same_quantity import same_quantity
 from ragassay.models.offline.facts.text_facts import TextFacts
@@ -65,17 +66,17 @@ def _rates(text: TextFacts) -> Iterator[Rate]:
             continue
         found = _BEHIND.match(written, amount.end, amount.end + _LONGEST)
         if found is not None:
-            unit = _UNIT_OF[(found["unit"] or found["adverb"]).lower()]
+            unit = _UNIT_OF[folded(found["unit"] or found["adverb"])]
             yield Rate(amount.start, found.end(), unit, amount)
             continue
         found = _BEFORE.search(written, max(0, amount.start - _LONGEST), amount.start)
         if found is not None and amount.measure != COUNT:
-            yield Rate(found.start(), amount.end, _UNIT_OF[found["unit"].lower()], amount)
+            yield Rate(found.start(), amount.end, _UNIT_OF[folded(found["unit"])], amount)
     for times in _TIMES.finditer(written):
         found = _BEHIND.match(written, times.end(), times.end() + _LONGEST)
         if found is not None:
-            unit = _UNIT_OF[(found["unit"] or found["adverb"]).lower()]
-            yield Rate(times.start(), found.end(), unit, None, times["times"].lower())
+            unit = _UNIT_OF[folded(found["unit"] or found["adverb"])]
+            yield Rate(times.start(), found.end(), unit, None, folded(times["times"]))
 
 
 def is_one_amount(mine: Rate, other: Rate) -> bool:

@@ -40,6 +40,7 @@ from ragassay.models.offline.facts.finding import (
 from ragassay.models.offline.facts.frames import exchanged_parts
 from ragassay.models.offline.facts.half_named import half_named
 from ragassay.models.offline.facts.left_behind import left_behind
+from ragassay.models.offline.facts.meaning import STILL_TO
 from ragassay.models.offline.facts.names import Name, is_short_for, same_name
 from ragassay.models.offline.facts.near_quotes import near_quotes
 from ragassay.models.offline.facts.no_effect import changes_of_unchanged, denied_changes
@@ -93,16 +94,13 @@ _WHEN = frozenset(("before", "after"))
 
 _EVERY = re.compile(
     r"\b(?:(?:every|each) (?:\w+ )?(?:hours?|days?|nights?|weeks?|months?|quarters?|years?)"
-    r"|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
     r"|hourly|daily|weekly|monthly|quarterly|yearly|annually)\b",
     re.IGNORECASE,
 )
 _MOST = re.compile(r"\b(?:most|majority|mostly|mainly|usually)\b", re.IGNORECASE)
 _FROM_THEN_ON = re.compile(r"\bonly\b.*\b(?:once|after|from|past|until)\b", re.IGNORECASE)
-_NOT_YET = re.compile(
-    r"\b(?:(?:has|have|had) (?:still|yet) to|still (?:has|have|had|needs?|is|are) to)\b",
-    re.IGNORECASE,
-)
+_NOT_YET = re.compile(rf"\b(?:{STILL_TO})\b", re.IGNORECASE)
 
 _AT_TIMES = frozenset(("opposite:open", "opposite:begin", "opposite:arrive"))
 """Concepts whose one side at a time may be the other side until then."""

@@ -59,7 +59,7 @@ def retold(claim: TextFacts, passages: Sequence[TextFacts]) -> Retold:
     """The claim with every amount and date that the passages have in another form in their form."""
     text = claim.reading.text
     if not claim.quantities and not claim.dates:
-        return Retold(text, [])
+        return Retold(text, ())
     if sum(len(passage.quantities) for passage in passages) > _MOST_STATED:
         return Retold(text, ())
     found = [*_amounts(claim, passages), *_dates(claim, passages)]

@@ -63,7 +63,7 @@ def spoken_amounts(text: str) -> Iterator[SpokenAmount]:
         yield from _parts(text)
     if any(word in lower for word in _CHANGE_LIKE):
         for match in _CHANGE.finditer(text):
-            percent = _CHANGES[match["changed"][:5].lower()] if match["changed"] else 50
+            percent = _CHANGES[folded(match["changed"][:5])] if match["changed"] else 50
             yield SpokenAmount(*match.span(), Fraction(percent), CHANGE)
     if "Q" in text:
         for match in _QUARTER.finditer(text):
@@ -85,8 +85,8 @@ def _parts(text: str) -> Iterator[SpokenAmount]:
     """A year and a half, half a year, half the price."""
     for match in _AND_A_PART.finditer(text):
         assert unit_named(match["unit"]) is not None
-        value = _value(match["whole"]) + _PARTS[match["part"].lower()]
-        yield SpokenAmount(*match.span(), value, match["unit"].lower())
+        value = _value(match["whole"]) + _PARTS[folded(match["part"])]
+        yield SpokenAmount(*match.span(), value, folded(match["unit"]))
     for match in _HALF_A.finditer(text):
         yield SpokenAmount(*match.span(), Fraction(1, 2), "year")
     for match in _HALF_PRICE.finditer(text):
@@ -94,7 +94,7 @@ def _parts(text: str) -> Iterator[SpokenAmount]:
 
 
 def _value(written: str) -> Fraction:
-    lower = written.lower().replace(",", "")
+    lower = folded(written).replace(",", "")
     if lower in ("a", "an"):
         return Fraction(1)
     if lower.isdecimal():

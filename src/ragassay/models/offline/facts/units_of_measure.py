@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ragassay.models.offline.facts.folding import folded
+
 
 class Unit(NamedTuple):
     """measure: what it measures ("length", "money:usd", "percent"). factor: base units in one.
@@ -207,4 +209,4 @@ PATTERN = re.compile(
 
 def unit_named(name: str) -> Unit | None:
     """The unit of this name, in any case; None where there is none."""
-    return UNITS.get(name.lower().replace("\u03bc", "\u00b5"))
+    return UNITS.get(folded(name).replace("\u03bc", "\u00b5"))
